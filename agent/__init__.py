@@ -1,0 +1,1 @@
+"""The support agent: one bounded retrieval loop that answers, refuses, or says it found nothing."""

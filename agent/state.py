@@ -1,0 +1,89 @@
+"""What one turn of the graph knows: JSON-like built-ins and LangChain messages, nothing else."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict, get_args
+
+from langchain_core.messages import AnyMessage
+
+Classification = Literal["RELEVANT", "IRRELEVANT"]
+Confidence = Literal["HIGH", "MEDIUM", "LOW"]
+Grade = Literal["pass", "fail", "ungraded"]
+"""`ungraded`: the grader failed, so the chunk was kept without a verdict."""
+Role = Literal["enhance", "guard", "grade", "rewrite", "answer"]
+"""The jobs a model does in the graph; the same words as telemetry's roles."""
+FailureReason = Literal[
+    "none", "unparsed", "ambiguous", "refused", "truncated", "timeout", "rate_limit", "error"
+]
+"""Why a model's reply could not be used."""
+Outcome = Literal[
+    "answered", "no_results", "off_topic", "clarify", "gave_up", "recursion_limit", "error",
+    "cancelled",
+]  # fmt: skip
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+HISTORY_MESSAGES = 20
+"""Messages kept from earlier turns (10 questions and replies); chosen by us to bound the prompt."""
+
+
+class Chunk(TypedDict):
+    """A retrieved piece of a document. `score` is finite; None when the retriever gives none."""
+
+    id: str
+    text: str
+    score: float | None
+
+
+class GradedChunk(TypedDict):
+    """What is kept of a chunk once it was graded: never its text."""
+
+    id: str
+    score: float | None
+    grade: Grade
+
+
+class Attempt(TypedDict):
+    """One retrieval: the query asked, and the chunks found in rank order."""
+
+    query: str
+    chunks: list[GradedChunk]
+
+
+class TopicVerdict(TypedDict):
+    """The guardrail's judgement of the standalone question."""
+
+    classification: Classification
+    confidence: Confidence
+
+
+class JudgementFailure(TypedDict):
+    """A model reply that was not a verdict; the role's declared fallback was used instead."""
+
+    role: Role
+    reason: FailureReason
+
+
+def keep_recent(left: list[AnyMessage], right: list[AnyMessage]) -> list[AnyMessage]:
+    """Append messages to the history and keep the last `HISTORY_MESSAGES` of them."""
+    return [*left, *right][-HISTORY_MESSAGES:]
+
+
+class SupportState(TypedDict, total=False):
+    """The graph's state. Everything but `messages` is reset by `enhance_query` in every turn."""
+
+    messages: Annotated[list[AnyMessage], keep_recent]
+    question: str
+    standalone: str
+    query: str
+    topic: TopicVerdict | None
+    chunks: list[Chunk]
+    attempts: list[Attempt]
+    rewrites: int
+    max_rewrites: int
+    llm_calls: int
+    retrievals: int
+    judgement_failures: list[JudgementFailure]
+    outcome: Outcome | None
+    reason: str | None
+    reply: str
+    citations: list[str]

@@ -1,0 +1,122 @@
+"""One set of nodes for sync and async: a body yields the calls it wants made and gets the results.
+
+A body is a generator. It yields a list of `Call`s; the driver makes them (one after another in a
+sync run, together in an async run), counts the model calls, and sends the results back in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import get_runtime
+
+T = TypeVar("T")
+Result = Any | Exception
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call to something that waits: a chat model or a retriever.
+
+    A call that fails hands its exception back as the result, so that one failed call of several
+    does not lose the others; the body decides what a failure means.
+    """
+
+    target: Runnable[Any, Any]
+    value: Any
+    is_model_call: bool = False
+
+    def make(self, config: RunnableConfig | None) -> Result:
+        """Return the target's result, or the exception it raised."""
+        try:
+            return self.target.invoke(self.value, config)
+        except GraphBubbleUp:  # control flow of LangGraph, never a failure
+            raise
+        except Exception as error:  # noqa: BLE001 - handed to the body as a value
+            return error
+
+    async def amake(self, config: RunnableConfig | None) -> Result:
+        """Return the target's result, or the exception it raised, without blocking the loop."""
+        try:
+            return await self.target.ainvoke(self.value, config)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001 - handed to the body as a value
+            return error
+
+
+Steps = Generator[list[Call], list[Any], T]
+"""A generator that yields lists of calls and returns a `T`."""
+
+
+def together(bodies: Iterable[Steps[T]]) -> Steps[list[T]]:
+    """Run several bodies in step, so that an async run makes their calls at the same time."""
+    results: dict[int, T] = {}
+    waiting: dict[int, tuple[Steps[T], list[Call]]] = {}
+
+    def advance(index: int, body: Steps[T], answers: list[Any] | None) -> None:
+        try:
+            calls = next(body) if answers is None else body.send(answers)
+        except StopIteration as stop:
+            results[index] = stop.value
+        else:
+            waiting[index] = (body, calls)
+
+    for index, body in enumerate(bodies):
+        advance(index, body, None)
+    while waiting:
+        round_, waiting = waiting, {}
+        answers = yield [call for _, calls in round_.values() for call in calls]
+        for index, (body, calls) in round_.items():
+            mine, answers = answers[: len(calls)], answers[len(calls) :]
+            advance(index, body, mine)
+    return [results[index] for index in sorted(results)]
+
+
+class BodyNode(Runnable[dict[str, Any], dict[str, Any]]):
+    """A graph node made of one generator body; runs it in sync and in async runs.
+
+    The node's update gets `llm_calls`: the turn's total after this node, counted call by call.
+    """
+
+    def __init__(self, body: Callable[[Any, Any], Steps[dict[str, Any]]]) -> None:
+        self.name = body.__name__
+        self._body = body
+
+    def invoke(
+        self, input: dict[str, Any], config: RunnableConfig | None = None, **_: Any
+    ) -> dict[str, Any]:
+        """Run the body, making its calls one after another."""
+        steps = self._body(input, get_runtime().context)
+        made, answers = 0, None
+        while True:
+            try:
+                calls = next(steps) if answers is None else steps.send(answers)
+            except StopIteration as stop:
+                return _counted(stop.value, input, made)
+            made += sum(call.is_model_call for call in calls)
+            answers = [call.make(config) for call in calls]
+
+    async def ainvoke(
+        self, input: dict[str, Any], config: RunnableConfig | None = None, **_: Any
+    ) -> dict[str, Any]:
+        """Run the body, making the calls of one list at the same time."""
+        steps = self._body(input, get_runtime().context)
+        made, answers = 0, None
+        while True:
+            try:
+                calls = next(steps) if answers is None else steps.send(answers)
+            except StopIteration as stop:
+                return _counted(stop.value, input, made)
+            made += sum(call.is_model_call for call in calls)
+            answers = await asyncio.gather(*(call.amake(config) for call in calls))
+
+
+def _counted(update: dict[str, Any], state: dict[str, Any], made: int) -> dict[str, Any]:
+    """Add the model calls made to the update; a body that sets `llm_calls` starts a new count."""
+    return {**update, "llm_calls": update.get("llm_calls", state.get("llm_calls", 0)) + made}

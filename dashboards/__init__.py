@@ -1,0 +1,1 @@
+"""The diagnosis guide, and the dashboards, alerts and runbooks generated from it."""

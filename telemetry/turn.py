@@ -1,0 +1,82 @@
+"""What was observed in one turn of a graph: the one value that detectors, metrics and records read.
+
+Built by the instrumentation while the turn runs, frozen when it ends. Queries and the question are
+held in memory only, for the drift measure and for opted-in content; nothing here is exported as is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """One retrieval of a turn and the grades its chunks got."""
+
+    attempt: int
+    """0 for the first retrieval of the turn, n for the one after the n-th rewrite."""
+    query: str | None = None
+    """The search words, when a reader could find them. Never exported unless content is on."""
+    chunk_ids: tuple[str, ...] = ()
+    """In rank order."""
+    scores: tuple[float | None, ...] = ()
+    """Same length and order as `chunk_ids`; finite; None where the retriever gave no score."""
+    grades: tuple[bool | None, ...] = ()
+    """Same order; True passed, False failed, None not graded. Empty when nothing was graded."""
+    is_remote: bool = False
+    """The retriever is reached over a network: scores are compared with a relative tolerance."""
+    failed: bool = False
+    """The retrieve node raised: no chunks are known."""
+    similarity: float | None = None
+    """Cosine similarity of `query` to the standalone question, -1 to 1; None when not measured."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether at least one chunk passed its grading."""
+        return any(self.grades)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One finished turn, whatever ended it."""
+
+    graph: str
+    version: str
+    outcome: str
+    """One of `names.OUTCOMES`."""
+    reason: str | None = None
+    classification: str | None = None
+    """`relevant` or `irrelevant`; None when no topic check ran."""
+    confidence: str | None = None
+    """`high`, `medium` or `low`; None when no topic check ran."""
+    question: str | None = None
+    """The standalone question. Never exported unless content is on."""
+    reply: str | None = None
+    retrievals: tuple[Retrieval, ...] = ()
+    rewrites: int = 0
+    """Rewrites made in this turn, counted from node runs, never read from the state."""
+    max_rewrites: int | None = None
+    """The bound the graph says it has; None when unknown."""
+    answered_from: tuple[str, ...] = ()
+    """Ids of the chunks that the reply cites, when a reader could find them."""
+    llm_calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    recursion_limit: int | None = None
+    error_type: str | None = None
+    conversation_id: str | None = None
+    trace_id: str | None = None
+    """32 hex digits; None when the turn's span is not recorded."""
+    started_at: float = 0.0
+    """Unix time, seconds."""
+    duration_seconds: float = 0.0
+    terminal_roles: tuple[str, ...] = field(default=())
+    """Roles of the nodes that ended the turn, in order; more than one is a conflict."""
+
+    @property
+    def last_grade(self) -> str:
+        """`pass`, `fail` or `none`: what the last grading of the turn said."""
+        graded = [r for r in self.retrievals if any(g is not None for g in r.grades)]
+        if not graded:
+            return "none"
+        return "pass" if graded[-1].passed else "fail"
