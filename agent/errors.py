@@ -6,7 +6,10 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── UnknownModelError     unknown_model    no such model or provider
     ├── ModelPackageError     model_package    the provider's package is not installed
     ├── ModelSettingsError    model_settings   the provider rejects its settings, say no key
-    └── ModelRequestError     model_request    an in-process model got something that is no task
+    ├── ModelRequestError     model_request    an in-process model got something that is no task
+    ├── InvalidQuestionError  invalid_question the question is empty, too long, or not text
+    ├── RecursionLimitTooLowError  recursion_limit_too_low  the bound's longest turn does not fit
+    └── RetrieverError        retriever_error  the retriever raised
 """
 
 from __future__ import annotations
@@ -71,4 +74,41 @@ class ModelRequestError(AgentError):
             f"model {model!r} cannot read its request: {problem}; expected a last human message "
             'that is a JSON object with a "task". Call it through agent.models.support, or use '
             "a 'PROVIDER:MODEL' for free chat."
+        )
+
+
+class InvalidQuestionError(AgentError):
+    """A question that is no text a person could have asked."""
+
+    code = "invalid_question"
+
+    def __init__(self, problem: str, max_chars: int) -> None:
+        super().__init__(
+            f"the question cannot be asked: {problem}; expected 1 to {max_chars:,} characters of "
+            "text. Shorten or retype it and ask again."
+        )
+
+
+class RecursionLimitTooLowError(AgentError):
+    """A recursion limit under which a legitimate turn would be cut off."""
+
+    code = "recursion_limit_too_low"
+
+    def __init__(self, wanted: int, smallest: int, max_rewrites: int) -> None:
+        super().__init__(
+            f"recursion limit too low: got {wanted}, expected at least {smallest}, since a turn "
+            f"with {max_rewrites} rewrites takes {smallest - 1} steps. Raise the limit to "
+            f"{smallest}, or lower the number of rewrites."
+        )
+
+
+class RetrieverError(AgentError):
+    """The retriever raised; its own message is kept off the text, since it may quote the query."""
+
+    code = "retriever_error"
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(
+            f"the retriever failed with {type(cause).__name__}. Check that the index or the search "
+            "service behind it can be reached; the cause is attached to this error."
         )

@@ -15,6 +15,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import get_runtime
 
+from agent.state import SupportState
+
 T = TypeVar("T")
 Result = Any | Exception
 
@@ -78,7 +80,7 @@ def together(bodies: Iterable[Steps[T]]) -> Steps[list[T]]:
     return [results[index] for index in sorted(results)]
 
 
-class BodyNode(Runnable[dict[str, Any], dict[str, Any]]):
+class BodyNode(Runnable[SupportState, dict[str, Any]]):
     """A graph node made of one generator body; runs it in sync and in async runs.
 
     The node's update gets `llm_calls`: the turn's total after this node, counted call by call.
@@ -89,7 +91,7 @@ class BodyNode(Runnable[dict[str, Any], dict[str, Any]]):
         self._body = body
 
     def invoke(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **_: Any
+        self, input: SupportState, config: RunnableConfig | None = None, **_: Any
     ) -> dict[str, Any]:
         """Run the body, making its calls one after another."""
         steps = self._body(input, get_runtime().context)
@@ -103,7 +105,7 @@ class BodyNode(Runnable[dict[str, Any], dict[str, Any]]):
             answers = [call.make(config) for call in calls]
 
     async def ainvoke(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **_: Any
+        self, input: SupportState, config: RunnableConfig | None = None, **_: Any
     ) -> dict[str, Any]:
         """Run the body, making the calls of one list at the same time."""
         steps = self._body(input, get_runtime().context)
@@ -117,6 +119,6 @@ class BodyNode(Runnable[dict[str, Any], dict[str, Any]]):
             answers = await asyncio.gather(*(call.amake(config) for call in calls))
 
 
-def _counted(update: dict[str, Any], state: dict[str, Any], made: int) -> dict[str, Any]:
+def _counted(update: dict[str, Any], state: SupportState, made: int) -> dict[str, Any]:
     """Add the model calls made to the update; a body that sets `llm_calls` starts a new count."""
     return {**update, "llm_calls": update.get("llm_calls", state.get("llm_calls", 0)) + made}

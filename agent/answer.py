@@ -1,0 +1,78 @@
+"""What a caller gets back for one question, whatever happened to it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agent.state import Attempt, Outcome, SupportState, TopicVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerChunk:
+    """A retrieved chunk. `passed` is None when its grading failed and it was kept ungraded."""
+
+    id: str
+    score: float | None
+    passed: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerAttempt:
+    """One retrieval. `similarity` and `synonym_swap` are telemetry's measures of the rewrite."""
+
+    query: str
+    chunks: tuple[AnswerChunk, ...]
+    similarity: float | None = None
+    synonym_swap: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The end of one turn. `citations` are ids of chunks that were retrieved in this turn."""
+
+    question: str
+    outcome: Outcome
+    reason: str | None
+    reply: str
+    citations: tuple[str, ...] = ()
+    topic: TopicVerdict | None = None
+    rewrites: int = 0
+    retrievals: int = 0
+    llm_calls: int = 0
+    attempts: tuple[AnswerAttempt, ...] = ()
+    trace_id: str | None = None
+    duration_seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object of `ask --json` (docs/reference.md): built-ins only."""
+        return asdict(self)
+
+
+def answer_from_state(
+    state: SupportState, *, question: str, outcome: Outcome, reason: str | None, reply: str
+) -> Answer:
+    """Return the answer of a turn from the last state it reached, complete or not."""
+    return Answer(
+        question=question,
+        outcome=outcome,
+        reason=reason,
+        reply=reply,
+        citations=tuple(state.get("citations", [])),
+        topic=state.get("topic"),
+        rewrites=state.get("rewrites", 0),
+        retrievals=state.get("retrievals", 0),
+        llm_calls=state.get("llm_calls", 0),
+        attempts=tuple(_attempt(attempt) for attempt in state.get("attempts", [])),
+    )
+
+
+def _attempt(attempt: Attempt) -> AnswerAttempt:
+    passed = {"pass": True, "fail": False, "ungraded": None}
+    return AnswerAttempt(
+        query=attempt["query"],
+        chunks=tuple(
+            AnswerChunk(id=c["id"], score=c["score"], passed=passed[c["grade"]])
+            for c in attempt["chunks"]
+        ),
+    )

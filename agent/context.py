@@ -1,0 +1,29 @@
+"""What the nodes are given besides the state: the model, the retriever and the run's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from langchain_core.retrievers import BaseRetriever
+
+from agent.models.support import SupportModel
+
+RouterOrder = Literal["evidence_first", "budget_first"]
+RewriteFrom = Literal["original", "current"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentContext:
+    """One graph run's tools; built once by the composition root and shared by all runs."""
+
+    model: SupportModel
+    retriever: BaseRetriever
+    max_rewrites: int = 2
+    """Rewrites allowed per question, 0 or more."""
+    rewrite_from: RewriteFrom = "original"
+    """What the rewriter reads: the original question and the attempts, or the current query."""
+    min_score: float | None = None
+    """Chunks that score below it are dropped before grading; None keeps all k."""
+    subjects: str = "the documents"
+    """What the off-topic reply says it can help with."""

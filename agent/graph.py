@@ -1,0 +1,98 @@
+"""The wiring: eight nodes, three edges that choose, and the recursion limit under the bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from agent import nodes
+from agent.context import AgentContext, RouterOrder
+from agent.errors import RecursionLimitTooLowError
+from agent.routers import route_after_topic_check, route_budget_first, route_evidence_first
+from agent.state import SupportState
+from agent.steps import BodyNode
+
+NAME = "support_agent"
+SupportGraph = CompiledStateGraph[SupportState, AgentContext, Any, Any]
+
+
+def build_graph(
+    *,
+    topic_check: bool = True,
+    router_order: RouterOrder = "evidence_first",
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+) -> SupportGraph:
+    """Return the compiled graph.
+
+    Args:
+        topic_check: False leaves the guardrail and its handler out, to see what they cost.
+        router_order: `budget_first` is the published mistake, for the lab and the game day.
+        checkpointer: Keeps the conversation between turns; None for single questions.
+    """
+    graph = StateGraph(SupportState, context_schema=AgentContext)
+    bodies = [
+        nodes.enhance_query,
+        nodes.fetch_content,
+        nodes.assess_relevance,
+        nodes.generate_response,
+        nodes.optimize_query,
+        nodes.handle_no_results,
+    ]
+    if topic_check:
+        bodies += [nodes.validate_topic, nodes.handle_off_topic]
+    for body in bodies:
+        graph.add_node(body.__name__, BodyNode(body))
+    graph.add_edge(START, "enhance_query")
+    if topic_check:
+        graph.add_edge("enhance_query", "validate_topic")
+        graph.add_conditional_edges(
+            "validate_topic",
+            route_after_topic_check,
+            {"fetch_content": "fetch_content", "handle_off_topic": "handle_off_topic"},
+        )
+        graph.add_edge("handle_off_topic", END)
+    else:
+        graph.add_edge("enhance_query", "fetch_content")
+    graph.add_edge("fetch_content", "assess_relevance")
+    graph.add_conditional_edges(
+        "assess_relevance",
+        route_evidence_first if router_order == "evidence_first" else route_budget_first,
+        {
+            "generate_response": "generate_response",
+            "optimize_query": "optimize_query",
+            "handle_no_results": "handle_no_results",
+        },
+    )
+    graph.add_edge("optimize_query", "fetch_content")
+    graph.add_edge("generate_response", END)
+    graph.add_edge("handle_no_results", END)
+    return graph.compile(checkpointer=checkpointer, name=NAME)
+
+
+def longest_path(max_rewrites: int) -> int:
+    """Return the steps of the longest possible turn: enhance, check, 2 + 3 a rewrite, reply."""
+    return 3 * max_rewrites + 5
+
+
+def recursion_limit(max_rewrites: int, wanted: int | None = None) -> int:
+    """Return the recursion limit of a run: the backstop under the bound, never the bound itself.
+
+    LangGraph raises when a run would take as many steps as the limit, so the limit is strictly
+    larger than the longest path.
+
+    Args:
+        max_rewrites: The bound, 0 or more.
+        wanted: A limit of the caller's; None for the smallest one that fits.
+
+    Raises:
+        RecursionLimitTooLowError: The longest turn would not fit into `wanted`.
+    """
+    smallest = longest_path(max_rewrites) + 1
+    if wanted is None:
+        return smallest
+    if wanted < smallest:
+        raise RecursionLimitTooLowError(wanted, smallest, max_rewrites)
+    return wanted

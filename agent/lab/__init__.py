@@ -1,0 +1,1 @@
+"""The lab: the published tables, the cost of every setting, and the bound, measured by running."""

@@ -1,0 +1,44 @@
+"""Pure functions that name the next node: state in, node name out."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agent.state import SupportState
+
+AfterTopicCheck = Literal["fetch_content", "handle_off_topic"]
+AfterGrading = Literal["generate_response", "optimize_query", "handle_no_results"]
+
+
+def route_after_topic_check(state: SupportState) -> AfterTopicCheck:
+    """Search for a relevant question; refuse anything else."""
+    topic = state["topic"]
+    if topic is not None and topic["classification"] == "RELEVANT":
+        return "fetch_content"
+    return "handle_off_topic"
+
+
+def route_evidence_first(state: SupportState) -> AfterGrading:
+    """Answer when the last retrieval gave evidence; otherwise rewrite while rewrites remain."""
+    if has_evidence(state):
+        return "generate_response"
+    if state["rewrites"] < state["max_rewrites"]:
+        return "optimize_query"
+    return "handle_no_results"
+
+
+def route_budget_first(state: SupportState) -> AfterGrading:
+    """The published counter-example: it discards a hit on the last retrieval.
+
+    For the lab and the game day only.
+    """
+    if state["rewrites"] >= state["max_rewrites"]:
+        return "handle_no_results"
+    if has_evidence(state):
+        return "generate_response"
+    return "optimize_query"
+
+
+def has_evidence(state: SupportState) -> bool:
+    """Whether a chunk of the last retrieval passed, or was kept because its grading failed."""
+    return any(chunk["grade"] != "fail" for chunk in state["attempts"][-1]["chunks"])

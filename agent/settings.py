@@ -1,0 +1,50 @@
+"""Every knob of the agent, read once at the edge; each field is one `LOOPSCOPE_*` variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agent.context import RewriteFrom, RouterOrder
+
+
+class Settings(BaseSettings):
+    """The agent's settings. A value out of range is refused at start with its name."""
+
+    model_config = SettingsConfigDict(env_prefix="LOOPSCOPE_", frozen=True, extra="forbid")
+
+    model: str = Field(
+        default="local", description="`golden`, `local`, or any chat model as `provider:model`."
+    )
+    base_url: str | None = Field(
+        default=None, description="The provider's address, when not its own."
+    )
+    model_timeout_seconds: float = Field(
+        default=30.0, gt=0, le=600, description="Longest wait for one model call, in seconds."
+    )
+    docs: Path | None = Field(
+        default=None, description="Folder of markdown and text files; default: the handbook."
+    )
+    index: Path | None = Field(
+        default=None, description="Index written by `loopscope index`; instead of `docs`."
+    )
+    golden: Path | None = Field(
+        default=None, description="Golden set (YAML); default: the handbook's five questions."
+    )
+    max_rewrites: int = Field(default=2, ge=0, le=20, description="Rewrites allowed per question.")
+    k: int = Field(default=2, ge=1, le=20, description="Chunks per retrieval.")
+    min_score: float | None = Field(
+        default=None, ge=0, le=1, description="Chunks that score below it are not graded."
+    )
+    topic_check: bool = Field(default=True, description="Judge the topic before retrieval.")
+    router_order: RouterOrder = Field(
+        default="evidence_first", description="`budget_first` shows the published mistake."
+    )
+    rewrite_from: RewriteFrom = Field(
+        default="original", description="What the rewriter reads: `original` or `current`."
+    )
+    recursion_limit: int | None = Field(
+        default=None, ge=1, description="Backstop under the bound; default: just fits the bound."
+    )
