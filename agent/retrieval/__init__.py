@@ -1,0 +1,1 @@
+"""Search over the documents: tokens, TF-IDF, corpus files, the saved index."""
