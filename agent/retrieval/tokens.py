@@ -21,8 +21,8 @@ MAX_TOKEN_CHARS: Final = 64
 
 _WORDS_BY_KIND: Final = {
     # "us" is not here, it is also a region
-    "pronouns": "i me my mine myself we our ours you your yours yourself he him his she her hers it "
-    "its itself they them their theirs someone something anyone anything im ive",
+    "pronouns": "i me my mine myself we our ours you your yours yourself he him his she her hers "
+    "it its itself they them their theirs someone something anyone anything im ive",
     "determiners": "a an the this that these those some any each every such",
     "auxiliaries": "be am is are was were been being have has had having do does did doing "
     "can could will would shall should may might must",
