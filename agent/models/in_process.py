@@ -37,7 +37,7 @@ class InProcessChat(BaseChatModel):
 
         Args:
             task: One of `agent.state.Role`: enhance, guard, grade, rewrite, answer.
-            data: The rest of the request; keys as `agent.models.prompts` lists them for the task.
+            data: The rest of the request; keys as `agent.models.requests` lists them for the task.
 
         Raises:
             AgentError: The model cannot do this task at all; it is not caught as a failure.
