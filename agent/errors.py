@@ -9,12 +9,16 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── ModelRequestError     model_request    an in-process model got something that is no task
     ├── InvalidQuestionError  invalid_question the question is empty, too long, or not text
     ├── RecursionLimitTooLowError  recursion_limit_too_low  the bound's longest turn does not fit
-    └── RetrieverError        retriever_error  the retriever raised
+    ├── RetrieverError        retriever_error  the retriever raised
+    ├── SettingsError         settings         a setting is out of its range or unknown
+    ├── GoldenFileError       golden_file      a golden set cannot be read or an entry is wrong
+    └── UnknownGoldenQuestionError  unknown_golden_question  not in the golden model's set
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -22,18 +26,21 @@ class AgentError(Exception):
     """Anything the agent reports about its own input or configuration; never a model's failure."""
 
     code: ClassVar[str] = "agent_error"
+    exit_code: ClassVar[int] = 2
+    """What the command line exits with: 2 for wrong usage, 1 for what failed all the same."""
 
 
 class UnknownModelError(AgentError):
-    """A model name is neither one of ours nor `provider:model` with a known provider."""
+    """A name that is neither a model of ours nor `provider:model` with a known provider."""
 
     code = "unknown_model"
 
     def __init__(self, name: str, problem: str, known: Iterable[str]) -> None:
         self.name = name
         super().__init__(
-            f"unknown model: {problem}, got {name!r}, expected 'local', 'golden' or "
-            f"'PROVIDER:MODEL' with one of the providers {', '.join(sorted(known))}. "
+            f"unknown model: {problem}, got {name!r}, "
+            f"expected {', '.join(map(repr, sorted(known)))} or "
+            "'PROVIDER:MODEL' with a provider of LangChain, such as 'openai:gpt-4.1-mini'. "
             "Choose one with --model, for example --model local."
         )
 
@@ -42,6 +49,7 @@ class ModelPackageError(AgentError):
     """The LangChain package of a provider is not installed."""
 
     code = "model_package"
+    exit_code = 1
 
     def __init__(self, name: str, package: str) -> None:
         self.package = package
@@ -55,6 +63,7 @@ class ModelSettingsError(AgentError):
     """A provider's client cannot be built from the settings, most often for want of a key."""
 
     code = "model_settings"
+    exit_code = 1
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(
@@ -106,9 +115,52 @@ class RetrieverError(AgentError):
     """The retriever raised; its own message is kept off the text, since it may quote the query."""
 
     code = "retriever_error"
+    exit_code = 1
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(
             f"the retriever failed with {type(cause).__name__}. Check that the index or the search "
             "service behind it can be reached; the cause is attached to this error."
         )
+
+
+class SettingsError(AgentError):
+    """A setting with a value it cannot have, from an option or a `LOOPSCOPE_*` variable."""
+
+    code = "settings"
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        super().__init__(
+            f"settings refused: {'; '.join(problems)}. "
+            "Correct the option or the LOOPSCOPE_* variable of that name and run again."
+        )
+
+
+class GoldenFileError(AgentError):
+    """A golden set that cannot be used; says the first problem and how many more there are."""
+
+    code = "golden_file"
+
+    def __init__(self, path: Path, problem: str, *, others: int = 0) -> None:
+        self.path = path
+        self.others = others
+        more = f" ({others} more wrong {'entry' if others == 1 else 'entries'})" if others else ""
+        super().__init__(f"golden set {path}: {problem}{more}.")
+
+
+class UnknownGoldenQuestionError(AgentError):
+    """The golden model was asked something that is not in its golden set."""
+
+    code = "unknown_golden_question"
+
+    def __init__(self, question: str, path: Path) -> None:
+        super().__init__(
+            f"unknown golden question: got {_cut(question)!r}, expected a question or rewrite of "
+            f"{path}, the only ones that the golden model knows. "
+            "Use --model local for other questions, or add this one to the golden set."
+        )
+
+
+def _cut(text: str, chars: int = 60) -> str:
+    """Shorten a user's text for a message."""
+    return text if len(text) <= chars else text[: chars - 1] + "…"

@@ -1,0 +1,70 @@
+"""The published lab's stand-ins as a chat model: it reads its verdicts off the golden set."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from pydantic import ConfigDict
+
+from agent.errors import ModelRequestError
+from agent.golden import GoldenQuestion, GoldenSet
+from agent.models.in_process import InProcessChat
+
+ANSWER_SENTENCES: Final = 2
+"""Sentences quoted from each answer chunk; chosen by us: in the handbook the second qualifies the
+first."""
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+
+
+class GoldenChat(InProcessChat):
+    """Knows the questions of one golden set and nothing else.
+
+    The topic check says what the label says, the grader passes only the golden answer chunks, and
+    the rewriter gives the hand-written rewrites in order. So what a run shows is the graph and the
+    retrieval, not a model's mistakes.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    golden: GoldenSet
+    model_name: str = "golden"
+
+    def reply(self, task: str, data: dict[str, Any]) -> dict[str, Any] | str:
+        """Return the golden verdict or text.
+
+        Raises:
+            UnknownGoldenQuestionError: The question, or for a rewrite without a question the
+                query, is not in the golden set.
+        """
+        entry = self.golden.find(data.get("question", data.get("query", "")))
+        match task:
+            case "enhance":
+                return {"question": entry.queries[0]}
+            case "guard":
+                is_on = entry.topic == "on"
+                label = "RELEVANT" if is_on else "IRRELEVANT"
+                return {"classification": label, "confidence": "HIGH"}
+            case "grade":
+                return {"relevant": "yes" if data["chunk"]["id"] in entry.answers else "no"}
+            case "rewrite":
+                return {"query": entry.rewrite_after(data["query"])}
+            case "answer":
+                return _answer(entry, data["chunks"])
+        raise ModelRequestError(self.model_name, f"got the unknown task {task!r}")
+
+
+def _answer(entry: GoldenQuestion, chunks: list[dict[str, str]]) -> str:
+    """Quote the first sentences of the golden answer chunks among `chunks`, each with its id."""
+    return " ".join(
+        f"{_opening(chunk['text'])} [{chunk['id']}]"
+        for chunk in chunks
+        if chunk["id"] in entry.answers
+    )
+
+
+def _opening(text: str) -> str:
+    """Return the first sentences of a chunk's body; its first line is the heading."""
+    _, _, body = text.strip().partition("\n")
+    sentences = _SENTENCE_END.split(" ".join((body or text).split()))
+    return " ".join(sentences[:ANSWER_SENTENCES])
