@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from langchain_core.retrievers import BaseRetriever
 
 from agent.models.support import SupportModel
-
-RouterOrder = Literal["evidence_first", "budget_first"]
-RewriteFrom = Literal["original", "current"]
+from agent.settings import RewriteFrom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from agent import nodes
-from agent.context import AgentContext, RouterOrder
+from agent.context import AgentContext
 from agent.errors import RecursionLimitTooLowError
 from agent.routers import route_after_topic_check, route_budget_first, route_evidence_first
+from agent.settings import RouterOrder
 from agent.state import SupportState
 from agent.steps import BodyNode
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
@@ -40,11 +42,18 @@ class SupportAgent:
         """Refuse a limit that would cut a legitimate turn."""
         recursion_limit(self.context.max_rewrites, self.limit)
 
-    def answer(self, question: str, *, thread_id: str | None = None) -> Answer:
+    def answer(
+        self,
+        question: str,
+        *,
+        history: Sequence[AnyMessage] = (),
+        thread_id: str | None = None,
+    ) -> Answer:
         """Answer one question.
 
         Args:
             question: 1 to `MAX_QUESTION_CHARS` characters of valid Unicode.
+            history: Earlier questions and replies, oldest first, for a graph without checkpointer.
             thread_id: The conversation it belongs to; needs a graph with a checkpointer.
 
         Returns:
@@ -52,12 +61,14 @@ class SupportAgent:
 
         Raises:
             InvalidQuestionError: The question is empty, too long, or not text.
+            AgentError: The agent is set up in a way that cannot answer this question, for example
+                the `golden` model was asked one that is not in its golden set.
         """
         text = valid_question(question)
         turn = _Turn(text)
         try:
             for values in self.graph.stream(
-                {"question": text}, self._config(thread_id), context=self.context,
+                self._input(text, history), self._config(thread_id), context=self.context,
                 stream_mode="values",
             ):  # fmt: skip
                 turn.state = cast(SupportState, values)
@@ -65,19 +76,29 @@ class SupportAgent:
             return turn.failed(error)
         return turn.finished()
 
-    async def aanswer(self, question: str, *, thread_id: str | None = None) -> Answer:
+    async def aanswer(
+        self,
+        question: str,
+        *,
+        history: Sequence[AnyMessage] = (),
+        thread_id: str | None = None,
+    ) -> Answer:
         """Answer one question without blocking the event loop; see `answer`."""
         text = valid_question(question)
         turn = _Turn(text)
         try:
             async for values in self.graph.astream(
-                {"question": text}, self._config(thread_id), context=self.context,
+                self._input(text, history), self._config(thread_id), context=self.context,
                 stream_mode="values",
             ):  # fmt: skip
                 turn.state = cast(SupportState, values)
         except Exception as error:  # noqa: BLE001 - the edge: every failure becomes a reply
             return turn.failed(error)
         return turn.finished()
+
+    @staticmethod
+    def _input(question: str, history: Sequence[AnyMessage]) -> SupportState:
+        return {"question": question, "messages": list(history)}
 
     def _config(self, thread_id: str | None) -> RunnableConfig:
         config: RunnableConfig = {
@@ -125,6 +146,8 @@ class _Turn:
         return self._answer(outcome, self.state["reason"], self.state["reply"])
 
     def failed(self, error: Exception) -> Answer:
+        if isinstance(error, AgentError) and error.exit_code == 2:
+            raise error  # the caller's mistake, not a failed turn
         if isinstance(error, GraphRecursionError):
             return self._answer("recursion_limit", "recursion_limit", RECURSION_LIMIT_REPLY)
         code = error.code if isinstance(error, AgentError) else type(error).__name__

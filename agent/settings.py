@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from agent.context import RewriteFrom, RouterOrder
+RouterOrder = Literal["evidence_first", "budget_first"]
+"""What the router looks at first after grading; `budget_first` is the published mistake."""
+RewriteFrom = Literal["original", "current"]
+"""What the rewriter reads: the question and the attempts, or only the current query."""
 
 
 class Settings(BaseSettings):

@@ -27,22 +27,20 @@ class Tally:
     retrievals: int = 0
     llm_calls: int = 0
     ended_in: str = "answer"
-    recursion_limit: int = 0
-    """The limit in effect, read from the running config."""
+    steps: int = 0
+    """Graph steps taken; a run that its recursion limit ends has taken exactly that many."""
 
 
 def build_unbounded_graph(tally: Tally) -> CompiledStateGraph[_State, None, Any, Any]:
     """Return the graph; its stub nodes count into `tally`."""
 
-    def agent(
-        state: _State,  # noqa: ARG001 - a node's signature
-        config: RunnableConfig,
-    ) -> dict[str, Any]:
-        tally.recursion_limit = config["recursion_limit"]
+    def agent(state: _State) -> dict[str, Any]:  # noqa: ARG001 - a node's signature
+        tally.steps += 1
         tally.llm_calls += 1
         return {}
 
     def retrieve(state: _State) -> dict[str, Any]:  # noqa: ARG001 - a node's signature
+        tally.steps += 1
         tally.retrievals += 1
         return {}
 
@@ -51,10 +49,12 @@ def build_unbounded_graph(tally: Tally) -> CompiledStateGraph[_State, None, Any,
         return "rewrite"  # the grader that always says no
 
     def rewrite(state: _State) -> dict[str, Any]:  # noqa: ARG001 - a node's signature
+        tally.steps += 1
         tally.llm_calls += 1
         return {}
 
     def generate(state: _State) -> dict[str, Any]:  # noqa: ARG001 - a node's signature
+        tally.steps += 1
         tally.llm_calls += 1
         return {}
 

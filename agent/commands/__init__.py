@@ -1,0 +1,1 @@
+"""The sub-commands of `loopscope`, one a module."""

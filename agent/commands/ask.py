@@ -1,0 +1,101 @@
+"""`loopscope ask`: one question, or a file of them, answered on the terminal or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from agent.answer import Answer, AnswerChunk
+from agent.commands.options import agent_options
+from agent.compose import Composition, compose
+from agent.errors import AgentError
+from agent.settings import Settings
+
+FAILED = ("error", "recursion_limit")
+"""Outcomes for which the command exits with 1."""
+
+
+@click.command()
+@click.argument("question", required=False)
+@click.option(
+    "--file",
+    "questions",
+    type=click.File(encoding="utf-8", errors="surrogateescape"),
+    help="Ask each line of a file; - reads standard input.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a question.")
+@agent_options
+def ask(question: str | None, questions: TextIO | None, as_json: bool, settings: Settings) -> None:
+    """Answer QUESTION from the documents, or refuse it, or say that nothing was found."""
+    if (question is None) == (questions is None):
+        raise click.UsageError("give one QUESTION, or --file FILE with one question a line")
+    composition = compose(settings)
+    asked: Iterator[str] = iter([question]) if question is not None else _lines(questions)
+    failed = False
+    for text in asked:
+        answer = _answer(composition, text, is_alone=question is not None)
+        failed |= answer.outcome in FAILED
+        _print(answer, as_json=as_json)
+    if failed:
+        sys.exit(1)
+
+
+def _lines(questions: TextIO | None) -> Iterator[str]:
+    """Return the file's lines without their ends; an empty line is a question that fails."""
+    return (line.rstrip("\r\n") for line in questions or ())
+
+
+def _answer(composition: Composition, question: str, *, is_alone: bool) -> Answer:
+    """Answer one question; in a file an unaskable one is a failed answer, so that none is lost."""
+    try:
+        return composition.answer(question)
+    except AgentError as error:
+        if is_alone:
+            raise
+        return _refused(question, error)
+
+
+def _refused(question: str, error: AgentError) -> Answer:
+    click.echo(f"error: {error}", err=True)
+    shown = question.encode("utf-8", "replace").decode("utf-8")
+    return Answer(question=shown, outcome="error", reason=error.code, reply=str(error))
+
+
+def _print(answer: Answer, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
+        return
+    console = Console(soft_wrap=True)
+    console.print(Text(answer.reply))
+    console.print(Text(_summary(answer), style="dim"))
+    for number, attempt in enumerate(answer.attempts):
+        name = "search" if number == 0 else f"rewrite {number}"
+        swap = "  (synonym swap)" if attempt.synonym_swap else ""
+        console.print(Text(f"  {name}: {attempt.query}{swap}", style="dim"))
+        for chunk in attempt.chunks:
+            console.print(Text(f"    {_chunk_line(chunk)}", style="dim"))
+
+
+def _summary(answer: Answer) -> str:
+    parts = [f"{answer.outcome} ({answer.reason})"]
+    if answer.topic is not None:
+        parts.append(f"topic {answer.topic['classification']} {answer.topic['confidence']}")
+    parts += [
+        f"{answer.llm_calls} model calls",
+        f"{answer.retrievals} retrievals",
+        f"{answer.rewrites} rewrites",
+        f"{answer.duration_seconds * 1000:.0f} ms",
+    ]
+    return ", ".join(parts)
+
+
+def _chunk_line(chunk: AnswerChunk) -> str:
+    verdict = {True: "pass", False: "fail", None: "ungraded"}[chunk.passed]
+    score = "  none" if chunk.score is None else f"{chunk.score:.3f}"
+    return f"{score}  {verdict}  {chunk.id}"

@@ -1,0 +1,17 @@
+"""`loopscope graph`: the picture of the graph as it really is wired."""
+
+from __future__ import annotations
+
+import click
+
+from agent.commands.options import agent_options
+from agent.graph import build_graph
+from agent.settings import Settings
+
+
+@click.command()
+@agent_options
+def graph(settings: Settings) -> None:
+    """Print the graph as Mermaid text."""
+    wired = build_graph(topic_check=settings.topic_check, router_order=settings.router_order)
+    click.echo(wired.get_graph().draw_mermaid())

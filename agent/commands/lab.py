@@ -1,0 +1,103 @@
+"""`loopscope lab`: the published tables, and the same for any golden set and any model."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from agent.commands.options import agent_options
+from agent.compose import compose
+from agent.lab.render import print_report
+from agent.lab.report import PUBLISHED_BOUND, Lab
+from agent.service import SupportAgent
+from agent.settings import RouterOrder, Settings
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
+@click.option(
+    "--max-bound",
+    type=click.IntRange(PUBLISHED_BOUND, 20),
+    default=3,
+    show_default=True,
+    help="Measure the bounds 0 to N.",
+)
+@click.option(
+    "--recursion-limit",
+    "limits",
+    type=click.IntRange(1, 100_000),
+    multiple=True,
+    default=(25,),
+    show_default=True,
+    help="Run the unbounded graph with it, besides LangGraph's default; may be repeated.",
+)
+@click.option(
+    "--max-false-rejections",
+    type=click.IntRange(0),
+    default=None,
+    help="Exit with 1 when the topic check refuses more on-topic questions than this.",
+)
+@agent_options
+def lab(
+    as_json: bool,
+    max_bound: int,
+    limits: tuple[int, ...],
+    max_false_rejections: int | None,
+    settings: Settings,
+) -> None:
+    """Ask a golden set at every bound and print what it costs and where to set the bound.
+
+    Without --model it uses the published lab's stand-ins (`golden`).
+    """
+    if "model" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"model": "golden"})
+    composition = compose(settings)
+
+    def make_agent(
+        *, max_rewrites: int, topic_check: bool, router_order: RouterOrder
+    ) -> SupportAgent:
+        varied = {
+            "max_rewrites": max_rewrites,
+            "topic_check": topic_check,
+            "router_order": router_order,
+        }
+        return composition.agent(settings.model_copy(update=varied))
+
+    experiment = Lab(
+        make_agent=make_agent,
+        golden=composition.golden,
+        k=settings.k,
+        max_bound=max_bound,
+        recursion_limits=(None, *limits),
+    )
+    with _progress() as progress:
+        task = progress.add_task("asking", total=experiment.questions_to_ask)
+        report = experiment.run(lambda: progress.advance(task))
+    if as_json:
+        click.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
+    else:
+        print_report(report, Console())
+    rejected = report.false_rejections()
+    if max_false_rejections is not None and len(rejected) > max_false_rejections:
+        click.echo(
+            f"error: {len(rejected)} on-topic questions were refused, expected at most "
+            f"{max_false_rejections}; see guardrail_false_rejections",
+            err=True,
+        )
+        sys.exit(1)
+
+
+def _progress() -> Progress:
+    """A bar on standard error; rich draws none when that is not a terminal."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

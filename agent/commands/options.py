@@ -1,0 +1,70 @@
+"""The options that every command of the agent shares: each sets one field of `Settings`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+from pydantic import ValidationError
+
+from agent.errors import SettingsError
+from agent.settings import RewriteFrom, RouterOrder, Settings
+
+
+def _option(*names: str, **attributes: Any) -> Callable[..., Any]:
+    """Return an option whose help is the field's description; None when it is not given."""
+    field = names[-1].split("/")[0].removeprefix("--").replace("-", "_")
+    described = Settings.model_fields[field].description
+    return click.option(*names, default=None, help=described, **attributes)
+
+
+AGENT_OPTIONS = (
+    _option("--model", metavar="golden|local|PROVIDER:MODEL"),
+    _option("--base-url", metavar="URL"),
+    _option("--docs", type=click.Path(path_type=Path), metavar="DIR"),
+    _option("--index", type=click.Path(path_type=Path), metavar="FILE"),
+    _option("--golden", type=click.Path(path_type=Path), metavar="FILE"),
+    _option("--max-rewrites", type=int, metavar="N"),
+    _option("--k", type=int, metavar="N"),
+    _option("--min-score", type=float, metavar="X"),
+    _option("--topic-check/--no-topic-check"),
+    _option("--router-order", type=click.Choice(get_args(RouterOrder))),
+    _option("--rewrite-from", type=click.Choice(get_args(RewriteFrom))),
+)
+_FIELDS = tuple(
+    field
+    for field in Settings.model_fields
+    if field not in {"recursion_limit", "model_timeout_seconds"}
+)
+
+
+def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the agent's options to a command and hand it their values as one `settings`."""
+
+    @functools.wraps(command)
+    def with_settings(**given: Any) -> Any:
+        chosen = {field: given.pop(field) for field in _FIELDS}
+        return command(settings=load_settings(**chosen), **given)
+
+    for option in reversed(AGENT_OPTIONS):
+        with_settings = option(with_settings)
+    return with_settings
+
+
+def load_settings(**given: Any) -> Settings:
+    """Return the settings: given values first, then `LOOPSCOPE_*` variables, then defaults.
+
+    Raises:
+        SettingsError: A value is out of range; each is named with what was expected.
+    """
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise SettingsError(
+            f"{'.'.join(map(str, problem['loc']))} got {problem['input']!r}, "
+            f"expected: {problem['msg'].removeprefix('Input should be ')}"
+            for problem in error.errors()
+        ) from None
