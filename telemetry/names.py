@@ -109,7 +109,7 @@ INPUT: Final = "input"
 OUTPUT: Final = "output"
 TOKEN_TYPES: Final = (INPUT, OUTPUT)
 
-SIGNALS: Final = ("spans", "records")
+SIGNALS: Final = ("spans", "events", "records")
 """Label `signal` of what telemetry had to drop."""
 PLACES: Final = ("run", "node", "model", "reader", "record", "export")
 """Label `where` of telemetry's own failures."""

@@ -1,0 +1,149 @@
+"""The one gate for text: nothing a person, a document or a model wrote passes it unless asked for.
+
+The switch is OpenTelemetry's own variable. It is read once, when a graph is instrumented, and is
+frozen there. What passes goes through the caller's redaction hook first and is cut last.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from telemetry import names
+from telemetry.attributes import MARKER, TEXT_BYTES, cut
+
+logger = logging.getLogger(__name__)
+
+VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+NO_CONTENT: Final = "NO_CONTENT"
+MODES: Final = (NO_CONTENT, "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT")
+
+Redact = Callable[[str], str]
+"""Takes a text, returns what may leave. When it raises, the text stays inside."""
+
+_MADE_BY_A_MACHINE: Final = re.compile(
+    r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"  # a UUID
+    r"|[0-9a-f]{16,64}"  # a hexadecimal token
+    r"|[0-9A-HJKMNP-TV-Z]{26}"  # a ULID
+    r"|[A-Za-z]{0,12}[-_]?[0-9]{1,8}"  # a short word and a counter: thread-1, t42, 7
+)
+_SLUG: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class ContentGate:
+    """What may leave, and how it is made safe. Immutable once a graph is instrumented."""
+
+    spans: bool = False
+    """Text may be put on spans and into records."""
+    events: bool = False
+    """Text may be put into log events."""
+    redact: Redact | None = None
+
+    @classmethod
+    def from_environment(
+        cls, redact: Redact | None = None, environment: Mapping[str, str] = os.environ
+    ) -> ContentGate:
+        """Read the standard variable; an unknown value (`true` is one) warns and means no."""
+        mode = environment.get(VARIABLE, "").strip() or NO_CONTENT
+        if mode.upper() not in MODES:
+            logger.warning(
+                "%s: got %r, expected one of %s. No content is captured.", VARIABLE, mode, MODES
+            )
+            mode = NO_CONTENT
+        mode = mode.upper()
+        return cls(
+            spans=mode in ("SPAN_ONLY", "SPAN_AND_EVENT"),
+            events=mode in ("EVENT_ONLY", "SPAN_AND_EVENT"),
+            redact=redact,
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any text may leave at all."""
+        return self.spans or self.events
+
+    def safe(self, text: str) -> str | None:
+        """Return the redacted text, cut; None when the hook failed or gave no text.
+
+        The text is cut to some length before the hook too, so that the hook's time is bounded.
+        """
+        text = text[: 4 * TEXT_BYTES]
+        if self.redact is not None:
+            try:
+                text = self.redact(text)
+            except Exception:  # noqa: BLE001 - the caller's hook; what it cannot clean stays inside
+                return None
+        return cut(text) if isinstance(text, str) else None
+
+    def on_span(self, text: str | None) -> str | None:
+        """Return what a span or a record may hold of the text, None for nothing."""
+        return self.safe(text) if self.spans and text is not None else None
+
+    def messages(self, messages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+        """Return (role, text) pairs in the convention's shape, newest kept when they are many."""
+        kept: list[dict[str, Any]] = []
+        room = TEXT_BYTES
+        for role, text in reversed(list(messages)):
+            safe = self.safe(text)
+            if safe is None:
+                continue
+            if room <= 0:
+                kept.append({"role": role, "parts": [{"type": "text", "content": MARKER}]})
+                break
+            safe = cut(safe, room)
+            room -= len(safe.encode("utf-8", "replace"))
+            kept.append({"role": role, "parts": [{"type": "text", "content": safe}]})
+        return kept[::-1]
+
+    def messages_json(self, messages: Iterable[tuple[str, str]]) -> str:
+        """Return (role, text) pairs as the JSON string that the convention puts on spans."""
+        return json.dumps(self.messages(messages), ensure_ascii=False)
+
+    def exception(self, error: BaseException) -> dict[str, str]:
+        """Return the attributes of an exception event: its type, and its text when asked for."""
+        attributes = {names.EXCEPTION_TYPE: type(error).__name__}
+        if self.spans:
+            message = self.safe(str(error))
+            stack = self.safe("".join(traceback.format_exception(error)))
+            if message:
+                attributes[names.EXCEPTION_MESSAGE] = message
+            if stack:
+                attributes[names.EXCEPTION_STACKTRACE] = stack
+        return attributes
+
+    def conversation(self, thread_id: str) -> str | None:
+        """Return the id under which a conversation may be known outside.
+
+        A thread id that a machine made (a UUID, a token, a short word and a number) is given as
+        it is. Anything else may be a name or an address, and is given as a hash that is the same
+        for the same thread, unless content is on.
+        """
+        if _MADE_BY_A_MACHINE.fullmatch(thread_id):
+            return thread_id
+        if self.spans:
+            return self.safe(thread_id)
+        return digest(thread_id)
+
+
+def digest(text: str) -> str:
+    """Return a short stable hash of a text: 16 hexadecimal digits of BLAKE2b."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def reason_code(reason: Any) -> str | None:
+    """Return a reason that is a code (`nothing_passed`), None for one that may be prose."""
+    return reason if isinstance(reason, str) and _SLUG.fullmatch(reason) else None
+
+
+def error_type(error: BaseException) -> str:
+    """Return the low-cardinality name of an error: its class's `code`, else its class's name."""
+    code = getattr(type(error), "code", None)
+    return code if isinstance(code, str) and _SLUG.fullmatch(code) else type(error).__name__

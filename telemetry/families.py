@@ -1,0 +1,194 @@
+"""The metric families of the contract, one set a registry, without `_created` series.
+
+Importing this module registers nothing. `metric_set` looks the set of a registry up, so two
+instrumented graphs, a reload or a second import of the package share it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from telemetry import names
+
+_ATTRIBUTE: Final = "_loopscope_metric_set"
+_LOCK: Final = threading.Lock()
+
+_GRAPH: Final = (names.LABEL_GRAPH,)
+_VERSIONED: Final = (names.LABEL_GRAPH, names.LABEL_VERSION)
+_CALL: Final = (names.LABEL_OPERATION, names.LABEL_PROVIDER, names.LABEL_REQUEST_MODEL)
+
+_COUNTERS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    names.TURNS: (
+        "Finished turns: one for each question asked.",
+        (*_VERSIONED, names.LABEL_OUTCOME, names.LABEL_RETRIEVED, names.LABEL_LAST_GRADE),
+    ),
+    names.TOPIC_CHECKS: (
+        "Verdicts of the topic check.",
+        (*_GRAPH, names.LABEL_CLASSIFICATION, names.LABEL_CONFIDENCE),
+    ),
+    names.RETRIEVALS: (
+        "Retrievals, by what they found.",
+        (*_VERSIONED, names.LABEL_RESULT, names.LABEL_ATTEMPT),
+    ),
+    names.GRADES_GIVEN: (
+        "Chunks graded.",
+        (*_VERSIONED, names.LABEL_GRADE, names.LABEL_ATTEMPT),
+    ),
+    names.REWRITES: (
+        "Rewrites whose retrieval came back, by what they changed.",
+        (*_VERSIONED, names.LABEL_EFFECT, names.LABEL_ATTEMPT),
+    ),
+    names.ANSWERED_AFTER_DRIFT: ("Turns answered although their rewrites had drifted.", _GRAPH),
+    names.RECURSION_ERRORS: ("Turns that hit a recursion limit.", _GRAPH),
+    names.TERMINAL_CONFLICTS: ("Turns in which nodes of two terminal roles ran.", _GRAPH),
+    names.LLM_CALLS: (
+        "Model calls, by the role of the node that made them.",
+        (*_GRAPH, names.LABEL_ROLE, names.LABEL_MODEL),
+    ),
+    names.NODE_ERRORS: (
+        "Node executions that ended in an exception.",
+        (*_GRAPH, names.LABEL_NODE, names.LABEL_ERROR_TYPE),
+    ),
+    names.ROUTES: (
+        "Choices of a router; the router is named after the node it leaves.",
+        (*_GRAPH, names.LABEL_ROUTER, names.LABEL_ROUTE),
+    ),
+    names.JUDGEMENT_FAILURES: (
+        "Model replies that could not be used as a judgement.",
+        (*_GRAPH, names.LABEL_ROLE, names.LABEL_REASON),
+    ),
+    names.TELEMETRY_DROPPED: ("Items that telemetry gave up on.", (names.LABEL_SIGNAL,)),
+    names.TELEMETRY_ERRORS: ("Failures inside telemetry.", (names.LABEL_WHERE,)),
+}
+_HISTOGRAMS: Final[dict[str, tuple[str, tuple[str, ...], Sequence[float]]]] = {
+    names.REWRITES_PER_TURN: (
+        "Rewrites of a turn.",
+        (*_GRAPH, names.LABEL_OUTCOME),
+        names.REWRITES_BUCKETS,
+    ),
+    names.CHUNK_SCORE: (
+        "Retrieval score of a chunk, by its grade.",
+        (*_VERSIONED, names.LABEL_GRADE),
+        names.SCORE_BUCKETS,
+    ),
+    names.REWRITE_SIMILARITY: (
+        "Similarity of a rewrite to the standalone question.",
+        (*_GRAPH, names.LABEL_ATTEMPT),
+        names.SIMILARITY_BUCKETS,
+    ),
+    names.LLM_CALLS_PER_TURN: (
+        "Model calls of a turn.",
+        (*_GRAPH, names.LABEL_OUTCOME),
+        names.LLM_CALLS_BUCKETS,
+    ),
+    names.TURN_DURATION: (
+        "Wall time of a turn, seconds.",
+        (*_GRAPH, names.LABEL_OUTCOME),
+        names.TURN_DURATION_BUCKETS,
+    ),
+    names.NODE_DURATION: (
+        "Wall time of one node execution, seconds.",
+        (*_GRAPH, names.LABEL_NODE, names.LABEL_ROLE),
+        names.NODE_DURATION_BUCKETS,
+    ),
+    names.TOKEN_USAGE: (
+        "Tokens of one model call.",
+        (*_CALL, names.LABEL_TOKEN_TYPE),
+        names.TOKEN_BUCKETS,
+    ),
+    names.OPERATION_DURATION: (
+        "Wall time of one model call, seconds.",
+        (*_CALL, names.LABEL_ERROR_TYPE),
+        names.OPERATION_DURATION_BUCKETS,
+    ),
+}
+_Workers = Literal["livesum", "livemin", "livemax"]
+_BUILD_LABELS: Final = (
+    *_VERSIONED, names.LABEL_INDEX, names.LABEL_PROMPT, names.LABEL_GRADER, names.LABEL_MODEL,
+)  # fmt: skip
+_GAUGES: Final[dict[str, tuple[str, tuple[str, ...], _Workers]]] = {
+    names.OPEN_TURNS: ("Turns that have started and not ended.", _GRAPH, "livesum"),
+    names.RECURSION_LIMIT_GAUGE: ("Supersteps allowed to the latest turn.", _GRAPH, "livemin"),
+    names.RECURSION_STEPS_NEEDED: (
+        "Supersteps of the longest bounded path; the limit must be larger.",
+        _GRAPH,
+        "livemax",
+    ),
+    names.REWRITE_BUDGET: ("Rewrites allowed a turn.", _GRAPH, "livemax"),
+    names.BUILD_INFO: ("What is running; always 1.", _BUILD_LABELS, "livemax"),
+}
+"""Help, labels, and how the workers of one replica add up."""
+
+
+class MetricSet:
+    """All families, built off the registry; the registry sees them through one collector."""
+
+    def __init__(self) -> None:
+        self.counters = {
+            name: Counter(name, text, labels, registry=None)
+            for name, (text, labels) in _COUNTERS.items()
+        }
+        self.histograms = {
+            name: Histogram(name, text, labels, buckets=buckets, registry=None)
+            for name, (text, labels, buckets) in _HISTOGRAMS.items()
+        }
+        self.gauges = {
+            name: Gauge(name, text, labels, registry=None, multiprocess_mode=mode)
+            for name, (text, labels, mode) in _GAUGES.items()
+        }
+        for signal in names.SIGNALS:
+            self.counters[names.TELEMETRY_DROPPED].labels(signal)
+        for place in names.PLACES:
+            self.counters[names.TELEMETRY_ERRORS].labels(place)
+
+    def dropped(self, signal: str, count: int) -> None:
+        """Count items that telemetry gave up on; a `telemetry.losses.Dropped`."""
+        self.counters[names.TELEMETRY_DROPPED].labels(signal).inc(count)
+
+    @property
+    def all(self) -> list[Counter | Histogram | Gauge]:
+        """Every family."""
+        return [*self.counters.values(), *self.histograms.values(), *self.gauges.values()]
+
+
+class _WithoutCreated(Collector):
+    """Shows a metric set to a registry, leaving `_created` out.
+
+    The client's own switch for that is global, and a library must not turn it for its host.
+    """
+
+    def __init__(self, metric_set: MetricSet) -> None:
+        self._set = metric_set
+
+    def describe(self) -> Iterator[Metric]:
+        """Yield the families' names, so that a collision is refused at once."""
+        for family in self._set.all:
+            yield from family.describe()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the families with their samples."""
+        for family in self._set.all:
+            for metric in family.collect():
+                metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
+                yield metric
+
+
+def metric_set(registry: CollectorRegistry) -> MetricSet:
+    """Return the registry's metric set, built and registered the first time it is asked for.
+
+    Raises:
+        ValueError: Another collector of the registry already has one of the names.
+    """
+    with _LOCK:
+        existing: MetricSet | None = getattr(registry, _ATTRIBUTE, None)
+        if existing is None:
+            existing = MetricSet()
+            registry.register(_WithoutCreated(existing))
+            setattr(registry, _ATTRIBUTE, existing)
+        return existing
