@@ -122,7 +122,7 @@ def _reason(error: Exception, status: int | None) -> FailureReason:
     names = {cls.__name__ for cls in type(error).__mro__}
     if isinstance(error, ModelRefusalError) or "ContentFilterFinishReasonError" in names:
         return "refused"
-    if status in {400, 403} and _FILTER_WORDS.search(str(error).casefold()):
+    if status in {400, 403} and _names_a_filter(error):
         return "refused"
     if "LengthFinishReasonError" in names:
         return "truncated"
@@ -133,6 +133,11 @@ def _reason(error: Exception, status: int | None) -> FailureReason:
     if _any(names, "Timeout"):
         return "timeout"
     return "unparsed" if isinstance(error, OutputParserException) else "error"
+
+
+def _names_a_filter(error: Exception) -> bool:
+    said = (error, getattr(error, "code", ""), getattr(error, "body", ""))
+    return _FILTER_WORDS.search(" ".join(map(str, said)).casefold()) is not None
 
 
 def _any(names: set[str], part: str) -> bool:

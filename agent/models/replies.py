@@ -107,7 +107,7 @@ def read_verdict(result: Any, form: ReplyForm) -> dict[str, str]:
     objects = list(complete_objects(text))
     if not objects:
         objects = _bare_choice(text, form)
-    if not objects and isinstance(result, dict):
+    if not objects and "{" not in text and isinstance(result, dict):
         raise UnusableReplyError("none", "reply without the schema's object")
     return _agreed(objects, form)
 

@@ -7,6 +7,7 @@ can still answer in the text of its reply.
 from __future__ import annotations
 
 import logging
+import warnings
 from threading import Lock
 from typing import Any, Final, Literal
 
@@ -38,10 +39,11 @@ class StructuredOutput:
             return
         wanted = {} if method == "auto" else {"method": method}
         try:
-            for role, form in FORMS.items():
-                self._by_schema[role] = model.with_structured_output(
-                    form.schema(), include_raw=True, **wanted
-                )
+            with warnings.catch_warnings(action="ignore"):  # advice to whoever chose the method
+                for role, form in FORMS.items():
+                    self._by_schema[role] = model.with_structured_output(
+                        form.schema(), include_raw=True, **wanted
+                    )
         except (NotImplementedError, TypeError, ValueError, AttributeError) as error:
             self.give_up(f"{type(error).__name__} when a schema was bound")
 
@@ -66,7 +68,7 @@ class StructuredOutput:
         if is_news:
             _LOG.warning(
                 "%s gives no structured output (%s): its verdicts are asked for in words and read "
-                "from its text. Set the structured method to prompt to silence this.",
+                "from its text. Pass structured_method='prompt' to ask so from the start.",
                 type(self._model).__name__,
                 why,
             )
