@@ -194,6 +194,8 @@ def _syntax_problem(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    if isinstance(error, RecursionError):
+        problem = "lists nested too deeply"
     return (
         f"{where}is not valid YAML, got: {' '.join(problem.split())}; expected a list of entries; "
         "check indentation and quotes there"
@@ -273,7 +275,7 @@ def _used_before(entry: GoldenQuestion, first_use: Mapping[str, int]) -> str | N
 
 
 def _nearest(word: str, known: Collection[str]) -> str:
-    near = get_close_matches(word, sorted(known), n=3, cutoff=0.4)
+    near = get_close_matches(word, sorted(known), n=3, cutoff=0.5)
     return f"nearest: {', '.join(near)}; " if near else ""
 
 

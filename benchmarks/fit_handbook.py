@@ -82,7 +82,11 @@ PHRASES = {
         ("until it is solved", "until it is resolved", "until it is over"),
         ("to get these updates by", "to get them by", "to get the updates by"),
         ("After a major incident we", "After a major outage we", "After a large incident we"),
-        ("If you notice a problem that", "If you notice an outage that", "If you see a problem that"),
+        (
+            "If you notice a problem that",
+            "If you notice an outage that",
+            "If you see a problem that",
+        ),
         ("by urgent ticket", "by ticket", "in an urgent ticket"),
         ("Past incidents stay listed", "Past incidents are kept", "Old incidents stay listed"),
         ("inform you within 72 hours", "tell you within 72 hours"),

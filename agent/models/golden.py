@@ -64,7 +64,7 @@ def _answer(entry: GoldenQuestion, chunks: list[dict[str, str]]) -> str:
 
 
 def _opening(text: str) -> str:
-    """Return the first sentences of a chunk's body; its first line is the heading."""
-    _, _, body = text.strip().partition("\n")
-    sentences = _SENTENCE_END.split(" ".join((body or text).split()))
+    """Return the first sentences of a chunk's body, which is below its heading."""
+    heading, _, body = text.strip().partition("\n\n")
+    sentences = _SENTENCE_END.split(" ".join((body or heading).split()))
     return " ".join(sentences[:ANSWER_SENTENCES])
