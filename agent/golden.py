@@ -6,9 +6,8 @@ standalone form, a rewrite) occurs once in a file, so that a query alone tells i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -21,9 +20,18 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from agent.errors import GoldenFileError, UnknownGoldenQuestionError
+from agent.golden_problems import (
+    folded,
+    invalid_value,
+    invalid_yaml,
+    label,
+    repeated_rewrite,
+    shown,
+    unknown_chunk,
+    used_before,
+)
 
 GOLDEN_FILE: Final = Path(__file__).parent / "data" / "golden.yaml"
 """Our own golden set, about the Larkspur handbook."""
@@ -89,8 +97,8 @@ class GoldenQuestion(_Entry):
 
         A query that is none of this question's counts as the question itself.
         """
-        keys = [_key(known) for known in self.queries]
-        place = keys.index(_key(query)) if _key(query) in keys else 0
+        keys = [folded(known) for known in self.queries]
+        place = keys.index(folded(query)) if folded(query) in keys else 0
         return self.queries[min(place + 1, len(keys) - 1)]
 
 
@@ -104,7 +112,7 @@ class GoldenSet:
 
     def __post_init__(self) -> None:
         """Index the questions by every text that leads to them."""
-        by_key = {_key(text): entry for entry in self.questions for text in entry.texts}
+        by_key = {folded(text): entry for entry in self.questions for text in entry.texts}
         object.__setattr__(self, "_by_key", by_key)
 
     def __iter__(self) -> Iterator[GoldenQuestion]:
@@ -121,7 +129,7 @@ class GoldenSet:
         Raises:
             UnknownGoldenQuestionError: No golden question has this text.
         """
-        found = self._by_key.get(_key(text))
+        found = self._by_key.get(folded(text))
         if found is None:
             raise UnknownGoldenQuestionError(text, self.path)
         return found
@@ -145,18 +153,18 @@ def load_golden(path: Path, known_chunk_ids: Collection[str]) -> GoldenSet:
         try:
             entry = GoldenQuestion.model_validate(raw)
         except ValidationError as error:
-            problems.append(f"{_label(number, raw)}: {_sentence(error.errors()[0])}")
+            problems.append(f"{label(number, raw)}: {_finding(error)}")
             continue
         problem = (
-            _unknown_chunk(entry, known_chunk_ids)
-            or _repeated_rewrite(entry)
-            or _used_before(entry, first_use)
+            unknown_chunk(entry.answers, known_chunk_ids)
+            or repeated_rewrite(entry.queries)
+            or used_before(entry.texts, first_use)
         )
         if problem:
-            problems.append(f"{_label(number, raw)}: {problem}")
+            problems.append(f"{label(number, raw)}: {problem}")
         questions.append(entry)
         for text in entry.texts:
-            first_use.setdefault(_key(text), number)
+            first_use.setdefault(folded(text), number)
     if problems:
         raise GoldenFileError(path, problems[0], others=len(problems) - 1)
     return GoldenSet(path, tuple(questions))
@@ -180,120 +188,19 @@ def _read_entries(path: Path) -> list[Any]:
     try:
         entries = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise GoldenFileError(path, _syntax_problem(error)) from None
+        raise GoldenFileError(path, invalid_yaml(error)) from None
     if not isinstance(entries, list) or not entries:
         raise GoldenFileError(
             path,
-            f"holds no list of questions, got {_got(entries)}, expected at least one entry that "
+            f"holds no list of questions, got {shown(entries)}, expected at least one entry that "
             "starts with `- question:`; docs/golden-set.md shows one",
         )
     return entries
 
 
-def _syntax_problem(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    if isinstance(error, RecursionError):
-        problem = "lists nested too deeply"
-    return (
-        f"{where}is not valid YAML, got: {' '.join(problem.split())}; expected a list of entries; "
-        "check indentation and quotes there"
-    )
-
-
-_EXPECTED: Final = {
-    "string_type": "expected text; put it in quotes",
-    "string_unicode": "expected valid Unicode text; remove the lone surrogate",
-    "string_too_short": "expected some text; write it or remove it",
-    "tuple_type": "expected a list; write [...], or [] for none",
-    "literal_error": "expected on or off; write one of them",
-    "model_type": "expected keys with values; write `question: ...` and the other keys",
-}
-
-
-def _sentence(error: ErrorDetails) -> str:
-    """Say one of pydantic's findings in our form: what, got, expected, next act."""
-    kind, where = error["type"], [str(part) for part in error["loc"]]
-    model = EarlierTurn if where[:1] == ["history"] else GoldenQuestion
-    keys = list(model.model_fields)
-    if kind == "value_error":
-        return str(error["ctx"]["error"])
-    if kind == "missing":
-        needed = [name for name, field in model.model_fields.items() if field.is_required()]
-        given = sorted(map(str, error["input"])) if isinstance(error["input"], dict) else []
-        return (
-            f"key {_place(error)} is missing, got the keys {', '.join(given) or 'none'}, "
-            f"expected at least {', '.join(needed)}; add it"
-        )
-    if kind == "extra_forbidden":
-        return (
-            f"unknown key, got {_place(error)}, expected some of {', '.join(keys)}; "
-            f"{_nearest(where[-1], keys)}correct or remove it"
-        )
-    expected = _EXPECTED.get(kind, f"expected something else ({error['msg']}); correct it")
-    return f"{_place(error)} is wrong, got {_got(error['input'])}, {expected}"
-
-
-def _place(error: ErrorDetails) -> str:
-    """Name a place in an entry: `answers item 2`; an entry as a whole is `the entry`."""
-    parts = [f"item {p + 1}" if isinstance(p, int) else str(p) for p in error["loc"]]
-    return " ".join(parts) or "the entry"
-
-
-def _unknown_chunk(entry: GoldenQuestion, known: Collection[str]) -> str | None:
-    for chunk_id in entry.answers:
-        if chunk_id not in known:
-            return (
-                f"unknown chunk id in answers, got {chunk_id!r}, expected the id of one of the "
-                f"{len(known)} indexed chunks; {_nearest(chunk_id, known)}correct the id, or "
-                "index the documents that have it"
-            )
-    return None
-
-
-def _repeated_rewrite(entry: GoldenQuestion) -> str | None:
-    keys = [_key(query) for query in entry.queries]
-    for place, key in enumerate(keys):
-        if key in keys[:place]:
-            return (
-                f"a query is repeated, got {_got(entry.queries[place])} as rewrite {place}, "
-                "expected each rewrite to differ from the question and from the others; remove it "
-                "(past the end the last rewrite is repeated anyway)"
-            )
-    return None
-
-
-def _used_before(entry: GoldenQuestion, first_use: Mapping[str, int]) -> str | None:
-    for text in entry.texts:
-        if _key(text) in first_use:
-            return (
-                f"duplicate text, got {_got(text)} again, expected each question and rewrite once "
-                f"in the file; it is in entry {first_use[_key(text)]} already, remove one of them"
-            )
-    return None
-
-
-def _nearest(word: str, known: Collection[str]) -> str:
-    near = get_close_matches(word, sorted(known), n=3, cutoff=0.5)
-    return f"nearest: {', '.join(near)}; " if near else ""
-
-
-def _label(number: int, raw: object) -> str:
-    question = raw.get("question") if isinstance(raw, dict) else None
-    return f"entry {number} ({_got(question)})" if isinstance(question, str) else f"entry {number}"
-
-
-def _got(value: object) -> str:
-    """Show a value of the file in at most 60 characters."""
-    shown = "nothing" if value is None else ascii(value) if _is_odd(value) else repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
-
-
-def _is_odd(value: object) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in str(value))
-
-
-def _key(text: str) -> str:
-    """What two spellings of one question have in common."""
-    return " ".join(text.replace("\u2019", "'").casefold().split())
+def _finding(error: ValidationError) -> str:
+    """Say what pydantic found first."""
+    detail = error.errors()[0]
+    model = EarlierTurn if detail["loc"][:1] == ("history",) else GoldenQuestion
+    needed = [name for name, key in model.model_fields.items() if key.is_required()]
+    return invalid_value(detail, needed=needed, known=list(model.model_fields))

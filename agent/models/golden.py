@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from pydantic import ConfigDict
-
 from agent.errors import ModelRequestError
 from agent.golden import GoldenQuestion, GoldenSet
 from agent.models.in_process import InProcessChat
@@ -24,8 +22,6 @@ class GoldenChat(InProcessChat):
     the rewriter gives the hand-written rewrites in order. So what a run shows is the graph and the
     retrieval, not a model's mistakes.
     """
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     golden: GoldenSet
     model_name: str = "golden"
