@@ -82,8 +82,8 @@ def unknown_chunk(answers: Sequence[str], known: Collection[str]) -> str | None:
     for chunk_id in answers:
         if chunk_id not in known:
             return (
-                f"unknown chunk id in answers, got {shown(chunk_id)}, expected the id of one of the "
-                f"{len(known)} indexed chunks; {_nearest(chunk_id, known)}correct the id, or "
+                f"unknown chunk id in answers, got {shown(chunk_id)}, expected the id of one of "
+                f"the {len(known)} indexed chunks; {_nearest(chunk_id, known)}correct the id, or "
                 "index the documents that have it"
             )
     return None
