@@ -158,7 +158,7 @@ def complete_objects(text: str) -> Iterator[dict[str, Any]]:
         try:
             found, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+            if error.pos >= len(text.rstrip()):
                 return  # the object was never closed: what stands inside it is no reply
             end = at + 1
         except RecursionError:
@@ -214,7 +214,7 @@ def _value(value: Any, allowed: tuple[str, ...]) -> str | None:
     """Return a field's value in the form's spelling; None when it is not one of the allowed."""
     if not allowed:
         return (_well_formed(value.strip()) or None) if isinstance(value, str) else None
-    word = _CHOICE.match(str(value)) if isinstance(value, (str, bool)) else None
+    word = _CHOICE.match(str(value))
     if word is None:
         return None
     said = _YES_NO.get(word[1].casefold(), word[1].casefold())

@@ -30,7 +30,8 @@ class StructuredOutput:
     def __init__(self, model: BaseChatModel, method: StructuredMethod = "auto") -> None:
         self.method: StructuredMethod = method
         """How verdicts are asked for now; becomes `prompt` when the model cannot do better."""
-        self._model = model
+        self.model = model
+        """What is called for an answer, and for a verdict asked in words."""
         self._by_schema: dict[Role, Runnable[Any, Any]] = {}
         self._lock = Lock()
         if isinstance(model, InProcessChat):
@@ -48,18 +49,13 @@ class StructuredOutput:
             self.give_up(f"{type(error).__name__} when a schema was bound")
 
     @property
-    def model(self) -> BaseChatModel:
-        """The model itself: what is called for an answer, and for a verdict asked in words."""
-        return self._model
-
-    @property
     def uses_schema(self) -> bool:
         """Whether a verdict is asked for with a schema at present."""
         return self.method != "prompt"
 
     def target(self, role: Role) -> Runnable[Any, Any]:
         """Return what to call for a role's reply."""
-        return self._by_schema[role] if self.uses_schema and role in FORMS else self._model
+        return self._by_schema[role] if self.uses_schema and role in FORMS else self.model
 
     def give_up(self, why: str) -> None:
         """Ask in words from now on; says so in the log, once a model."""
@@ -69,6 +65,6 @@ class StructuredOutput:
             _LOG.warning(
                 "%s gives no structured output (%s): its verdicts are asked for in words and read "
                 "from its text. Pass structured_method='prompt' to ask so from the start.",
-                type(self._model).__name__,
+                type(self.model).__name__,
                 why,
             )

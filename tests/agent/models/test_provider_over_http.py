@@ -264,11 +264,14 @@ def test_a_request_that_is_wrong_in_any_form_does_not_switch_the_method(
     openai_server: OpenAIServer, run: Run
 ) -> None:
     openai_server.plays(error(400, "unsupported_value"))
-    model = support(openai_server)
+    by_schema, in_words = support(openai_server), support(openai_server, "prompt")
 
-    judged, calls = run(model.grade(QUESTION, CHUNK))
+    (judged, calls), (again, calls_in_words) = (
+        run(model.grade(QUESTION, CHUNK)) for model in (by_schema, in_words)
+    )
 
-    assert (judged.failure, calls, model.structured_method("grade")) == ("error", 2, "auto")
+    assert (judged.failure, calls, by_schema.structured_method("grade")) == ("error", 2, "auto")
+    assert (again.failure, calls_in_words) == ("error", 1)
 
 
 @pytest.mark.parametrize(
