@@ -1,0 +1,138 @@
+"""Errors of telemetry: what was wrong, what was got, what was expected, what to do next.
+
+They are raised while telemetry is set up or read, never while a graph runs.
+
+    TelemetryError              telemetry_error
+    ├── ExportSettingsError     export_settings      OTLP settings that contradict each other
+    ├── RecordsUrlError         records_url          the address of a record store makes no sense
+    ├── RecordsMissingError     records_missing      there is no record store at that address
+    ├── RecordsVersionError     records_version      the store has another schema version
+    ├── RecordsUnavailableError records_unavailable  the store cannot be opened, read or written
+    ├── RecordsQueryError       records_query        a column or limit that cannot be asked for
+    ├── NotAGraphError          not_a_graph          something else was to be instrumented
+    ├── UnknownNodeError        unknown_node         a role was given to a node that is not there
+    └── UnknownRoleError        unknown_role         a role that telemetry does not know
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class TelemetryError(Exception):
+    """Anything telemetry reports about its own input or configuration."""
+
+    code: ClassVar[str] = "telemetry_error"
+
+
+class ExportSettingsError(TelemetryError):
+    """Settings of the OTLP export that are wrong or contradict each other."""
+
+    code = "export_settings"
+
+    def __init__(self, setting: str, got: str, expected: str, fix: str) -> None:
+        self.setting = setting
+        super().__init__(f"{setting}: got {got!r}, expected {expected}. {fix}")
+
+
+class RecordsUrlError(TelemetryError):
+    """The address of a record store is of no known kind, or its driver is missing."""
+
+    code = "records_url"
+
+    def __init__(self, problem: str, url: str, fix: str) -> None:
+        super().__init__(
+            f"{problem}: got {url!r}, expected a path, 'sqlite:///PATH' or "
+            f"'postgresql://USER@HOST/DATABASE'. {fix}"
+        )
+
+
+class RecordsMissingError(TelemetryError):
+    """Nothing was ever written at the address that is to be read."""
+
+    code = "records_missing"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"no turn records: got {url!r}, expected a store that holds the table `turns`. "
+            "Check the address, or ask one question with records on."
+        )
+
+
+class RecordsVersionError(TelemetryError):
+    """The store was written by another version of the schema."""
+
+    code = "records_version"
+
+    def __init__(self, url: str, got: int, expected: int) -> None:
+        fix = (
+            "Update loopscope."
+            if got > expected
+            else "Ask one question with records on: the writer migrates the store."
+        )
+        super().__init__(
+            f"turn records have another schema: {url!r} has version {got}, expected {expected}. "
+            f"{fix}"
+        )
+
+
+class RecordsUnavailableError(TelemetryError):
+    """The store exists, but could not be opened, read or written just now."""
+
+    code = "records_unavailable"
+
+    def __init__(self, url: str, reason: str) -> None:
+        self.url = url
+        self.reason = reason
+        super().__init__(
+            f"turn records are not available: {url!r} says {reason!r}, expected it to answer. "
+            "Check that the store is running, not full, and that this user may open it."
+        )
+
+
+class RecordsQueryError(TelemetryError):
+    """Something was asked of the records that they do not hold."""
+
+    code = "records_query"
+
+    def __init__(self, what: str, got: object, known: Iterable[str]) -> None:
+        super().__init__(
+            f"cannot ask the turn records for {what} {got!r}, expected one of "
+            f"{', '.join(sorted(known))}. Choose one of them."
+        )
+
+
+class NotAGraphError(TelemetryError):
+    """Something other than a compiled graph was to be instrumented."""
+
+    code = "not_a_graph"
+
+    def __init__(self, got: object, fix: str) -> None:
+        super().__init__(
+            f"cannot instrument: got {type(got).__name__}, expected a compiled graph. {fix}"
+        )
+
+
+class UnknownNodeError(TelemetryError):
+    """A key of the role map is no node of the graph."""
+
+    code = "unknown_node"
+
+    def __init__(self, node: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"roles: got the node {node!r}, expected one of {', '.join(sorted(known))}. "
+            "Name a node of a subgraph as 'outer/inner' and a conditional edge as 'node:router'."
+        )
+
+
+class UnknownRoleError(TelemetryError):
+    """A value of the role map is no role."""
+
+    code = "unknown_role"
+
+    def __init__(self, node: str, role: object, known: Iterable[str]) -> None:
+        super().__init__(
+            f"roles: got {role!r} for {node!r}, expected one of {', '.join(known)}. "
+            "Leave the node out when none of them fits."
+        )

@@ -1,0 +1,19 @@
+"""Turn records: one row of accounting a turn, written off the request path and easy to read."""
+
+from telemetry.records.reader import Group, Page, RecordReader, open_reader
+from telemetry.records.record import Attempt, Labels, TurnRecord
+from telemetry.records.selection import Selection
+from telemetry.records.sink import RecordSink, Retention
+
+__all__ = [
+    "Attempt",
+    "Group",
+    "Labels",
+    "Page",
+    "RecordReader",
+    "RecordSink",
+    "Retention",
+    "Selection",
+    "TurnRecord",
+    "open_reader",
+]
