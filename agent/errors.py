@@ -12,7 +12,11 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── RetrieverError        retriever_error  the retriever raised
     ├── SettingsError         settings         a setting is out of its range or unknown
     ├── GoldenFileError       golden_file      a golden set cannot be read or an entry is wrong
-    └── UnknownGoldenQuestionError  unknown_golden_question  not in the golden model's set
+    ├── UnknownGoldenQuestionError  unknown_golden_question  not in the golden model's set
+    ├── CorpusNotFoundError   corpus_not_found the folder of documents is no folder
+    ├── EmptyCorpusError      empty_corpus     no document holds a word to search for
+    ├── DuplicateChunkError   duplicate_chunk  two chunks claim the same id
+    └── IndexFileError        index_file       a saved index cannot be read or written
 """
 
 from __future__ import annotations
@@ -164,3 +168,52 @@ class UnknownGoldenQuestionError(AgentError):
 def _cut(text: str, chars: int = 60) -> str:
     """Shorten a user's text for a message."""
     return text if len(text) <= chars else text[: chars - 1] + "…"
+
+
+class CorpusNotFoundError(AgentError):
+    """The documents' path is not a folder that can be read."""
+
+    code = "corpus_not_found"
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            f"documents not found: got {str(path)!r}, which {problem}; expected a folder of "
+            "markdown (.md) and text (.txt) files. Check the path given to --docs."
+        )
+
+
+class EmptyCorpusError(AgentError):
+    """The documents hold nothing that could be searched; without words there is no index."""
+
+    code = "empty_corpus"
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(
+            f"nothing to search in {source}: got {problem}, expected at least one markdown or "
+            "text file with a word that is not a function word. Add documents or choose another "
+            "folder."
+        )
+
+
+class DuplicateChunkError(AgentError):
+    """Two chunks claim one id, so a citation would not tell which is meant."""
+
+    code = "duplicate_chunk"
+
+    def __init__(self, id_: str, first: str, second: str) -> None:
+        super().__init__(
+            f"chunk id used twice: got {id_!r} in {first} and in {second}, expected each id once. "
+            f"Rename one of the two anchors {{#{id_}}}."
+        )
+
+
+class IndexFileError(AgentError):
+    """A saved index is missing, damaged, of another format, or cannot be written."""
+
+    code = "index_file"
+
+    def __init__(self, path: Path, problem: str, expected: str) -> None:
+        super().__init__(
+            f"index file {str(path)!r} cannot be used: {problem}, expected {expected}. "
+            "Build it with `loopscope index DIR`."
+        )
