@@ -73,6 +73,8 @@ ROLES: Final = (
     ENHANCE, GUARD, RETRIEVE, GRADE, REWRITE, ANSWER, OFF_TOPIC, NO_RESULTS, CLARIFY,
 )  # fmt: skip
 """What a node does. A node without a role has the label `none`."""
+CALLING_ROLES: Final = (ENHANCE, GUARD, GRADE, REWRITE, ANSWER)
+"""Roles whose nodes usually call a model: their call counters exist as soon as a model does."""
 JUDGING_ROLES: Final = (GUARD, GRADE)
 """Roles whose model gives a verdict: their failure series exist from the start."""
 TERMINAL_OUTCOMES: Final = {
@@ -239,6 +241,8 @@ EVENT_RETRY: Final = "rag.retry"
 EVENT_INTERRUPTED: Final = "rag.interrupted"
 """On a node's span: the node paused the graph for a person."""
 EVENT_EXCEPTION: Final = "exception"
+EVENT_INFERENCE: Final = "gen_ai.client.inference.operation.details"
+"""Holds the messages of a call, when content is asked for on events."""
 
 IN_PROCESS_PROVIDER: Final = "loopscope"
 """`ls_provider` of a chat model that runs in this process: its span is INTERNAL."""
@@ -249,6 +253,7 @@ IN_PROCESS_PROVIDER: Final = "loopscope"
 OPERATION_NAME: Final = "gen_ai.operation.name"
 OPERATION_TURN: Final = "invoke_workflow"
 OPERATION_CHAT: Final = "chat"
+OPERATION_TEXT: Final = "text_completion"
 OPERATION_RETRIEVAL: Final = "retrieval"
 AGENT_NAME: Final = "gen_ai.agent.name"
 AGENT_VERSION: Final = "gen_ai.agent.version"

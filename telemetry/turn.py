@@ -29,6 +29,8 @@ class Retrieval:
     """The retrieve node raised: no chunks are known."""
     similarity: float | None = None
     """Cosine similarity of `query` to the standalone question, -1 to 1; None when not measured."""
+    effect: str | None = None
+    """What the rewrite before it changed, one of `names.EFFECTS`; None when there was none."""
 
     @property
     def passed(self) -> bool:
@@ -72,6 +74,15 @@ class Turn:
     duration_seconds: float = 0.0
     terminal_roles: tuple[str, ...] = field(default=())
     """Roles of the nodes that ended the turn, in order; more than one is a conflict."""
+    judgement_failures: tuple[tuple[str, str], ...] = ()
+    """(role, reason) of the model replies that were no judgement."""
+    last_node: str | None = None
+    """The node that started last."""
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether nodes of two terminal roles ended the turn."""
+        return len(set(self.terminal_roles)) > 1
 
     @property
     def last_grade(self) -> str:

@@ -1,0 +1,107 @@
+"""The graph that `instrument` returns: the caller's class, with each run owned as one turn."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.runnables import RunnableConfig
+from langgraph.pregel import Pregel
+
+from telemetry.execution import EXHAUSTED, anext_in, current_turn, next_in
+from telemetry.probe import Probe
+from telemetry.running import RunningTurn
+from telemetry.topology import Graph
+
+
+class TurnOwner(Pregel[Any, Any, Any, Any]):
+    """Mixin before a compiled graph's class: every way of running it goes through two methods.
+
+    `invoke`, `batch`, `astream_events` and the rest are built on `stream` and `astream`.
+    """
+
+    loopscope_probe: Probe
+    loopscope_original: Graph
+
+    def __init__(
+        self, *, loopscope_probe: Probe, loopscope_original: Graph, **attributes: Any
+    ) -> None:
+        super().__init__(**attributes)
+        self.loopscope_probe = loopscope_probe
+        self.loopscope_original = loopscope_original
+
+    def stream(  # type: ignore[override]  # the whole signature is LangGraph's
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Any]:
+        """Run the graph as one turn; within another turn, as a part of that one."""
+        if current_turn() is not None:
+            yield from super().stream(input, config, **kwargs)
+            return
+        turn = self._begin(input, config)
+        error: BaseException | None = None
+        chunks: Any = None
+        try:
+            chunks = super().stream(input, _with_handler(config, turn), **kwargs)
+            while (chunk := next_in(turn.context, chunks)) is not EXHAUSTED:
+                yield chunk
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            try:
+                if chunks is not None:
+                    chunks.close()
+            finally:
+                turn.close(error)
+
+    async def astream(  # type: ignore[override]  # the whole signature is LangGraph's
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """Run the graph as one turn; within another turn, as a part of that one."""
+        if current_turn() is not None:
+            async for chunk in super().astream(input, config, **kwargs):
+                yield chunk
+            return
+        turn = self._begin(input, config)
+        error: BaseException | None = None
+        chunks: Any = None
+        try:
+            chunks = super().astream(input, _with_handler(config, turn), **kwargs)
+            while (chunk := await anext_in(turn.context, chunks)) is not EXHAUSTED:
+                yield chunk
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            try:
+                if chunks is not None:
+                    await chunks.aclose()
+            finally:
+                turn.close(error)
+
+    def _begin(self, given: Any, config: RunnableConfig | None) -> RunningTurn:
+        merged: Mapping[str, Any] = config or {}
+        if self.config:
+            own = self.config.get("configurable") or {}
+            called = merged.get("configurable") or {}
+            merged = {**merged, "configurable": {**own, **called}}
+        return RunningTurn(self.loopscope_probe, given, merged)
+
+
+@functools.cache
+def owner_class(base: type[Graph]) -> type[TurnOwner]:
+    """Return the class of an instrumented graph for a class of compiled graphs."""
+    return type(base.__name__, (TurnOwner, base), {"__module__": base.__module__})
+
+
+def _with_handler(config: RunnableConfig | None, turn: RunningTurn) -> RunnableConfig:
+    """Return the config with the turn's handler after the caller's own callbacks."""
+    callbacks: Any = (config or {}).get("callbacks")
+    if isinstance(callbacks, BaseCallbackManager):
+        callbacks = callbacks.copy()
+        callbacks.add_handler(turn.handler, inherit=True)
+    else:
+        callbacks = [*(callbacks or ()), turn.handler]
+    return {**(config or {}), "callbacks": callbacks}

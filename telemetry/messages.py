@@ -1,0 +1,56 @@
+"""What LangChain's messages hold, as (role, text) pairs and plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
+
+_ROLES: Final = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
+"""LangChain's type of a message -> the convention's role."""
+
+
+def asked(messages: Sequence[Sequence[BaseMessage]]) -> list[tuple[str, str]]:
+    """Return what a model was given."""
+    return [(_ROLES.get(m.type, m.type), text_of(m)) for batch in messages for m in batch]
+
+
+def said(response: LLMResult) -> list[tuple[str, str]]:
+    """Return what a model replied."""
+    return [
+        ("assistant", text_of(message) if message is not None else generation.text)
+        for batch in response.generations
+        for generation in batch
+        for message in [getattr(generation, "message", None)]
+    ]
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return the text of a message; parts that are no text are left out."""
+    return message.content if isinstance(message.content, str) else str(message.text)
+
+
+def first_message(response: LLMResult) -> Any:
+    """Return the first message of a reply, None when it holds none."""
+    generations = response.generations
+    if not generations or not generations[0]:
+        return None
+    return getattr(generations[0][0], "message", None)
+
+
+def finish_reasons(response: LLMResult) -> tuple[str, ...]:
+    """Return why the model stopped, one a generation that says it."""
+    reasons: list[str] = []
+    for generation in response.generations[0] if response.generations else ():
+        metadata = getattr(getattr(generation, "message", None), "response_metadata", None) or {}
+        info = generation.generation_info or {}
+        reason = (
+            metadata.get("finish_reason")
+            or metadata.get("stop_reason")
+            or info.get("finish_reason")
+        )
+        if isinstance(reason, str):
+            reasons.append(reason)
+    return tuple(reasons)

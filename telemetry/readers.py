@@ -1,0 +1,285 @@
+"""Default readers: they know LangChain's documents and messages, and this project's state keys.
+
+A reader sees what a node returned and what it was given, and takes small copies. Keys are looked
+for in the update first and then in the state, because a node may change a list in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeGuard
+
+from telemetry import names
+from telemetry.attributes import cut
+from telemetry.facts import Chunks, Ending, Grades, Readers, Seen, Verdict
+
+MAX_CHUNKS: Final = 200
+"""Chunks looked at in one retrieval. Chosen by us."""
+ID_BYTES: Final = 128
+"""Cap of a chunk id, UTF-8 bytes. Chosen by us."""
+
+_CHUNK_KEYS: Final = ("chunks", "documents", "docs", "retrieved_documents", "retrieved_docs")
+_QUERY_KEYS: Final = ("query", "search_query", "rewritten_question", "question")
+_QUESTION_KEYS: Final = ("standalone", "standalone_question", "question", "query", "input")
+_REPLY_KEYS: Final = ("reply", "answer", "generation", "response")
+_SCORE_KEYS: Final = ("score", "relevance_score", "_score", "similarity")
+_GRADE_KEYS: Final = ("grade", "relevance", "is_relevant", "binary_score")
+_PASS_WORDS: Final = frozenset(("pass", "passed", "yes", "true", "relevant", "good", "useful"))
+_FAIL_WORDS: Final = frozenset(
+    ("fail", "failed", "no", "false", "irrelevant", "not_relevant", "bad", "not relevant")
+)
+_RELEVANT_WORDS: Final = frozenset(("relevant", "yes", "true", "on_topic", "on-topic"))
+_IRRELEVANT_WORDS: Final = frozenset(
+    ("irrelevant", "no", "false", "off_topic", "off-topic", "not_relevant")
+)
+
+
+def read_chunks(seen: Seen) -> Chunks | None:
+    """Find documents: under a usual key, in any list of documents, or in a tool's message."""
+    found = seen.get(*_CHUNK_KEYS)
+    if not _is_list(found):
+        found = next((v for v in seen.update.values() if _holds_documents(v)), None)
+    if not _is_list(found):
+        found = _from_tool_messages(seen.update.get("messages"))
+    if found is None:
+        return None
+    pairs = [_id_and_score(item) for item in found[:MAX_CHUNKS]]
+    return Chunks(
+        ids=tuple(id_ for id_, _ in pairs),
+        scores=tuple(score for _, score in pairs),
+        query=_searched_for(seen),
+    )
+
+
+def read_grades(seen: Seen) -> Grades | None:
+    """Find verdicts: this project's graded attempts, a flag, or the documents that were kept."""
+    attempts = seen.update.get("attempts")
+    if _is_list(attempts) and attempts and isinstance(attempts[-1], Mapping):
+        graded = attempts[-1].get("chunks") or ()
+        return Grades({_chunk_id(chunk): _passed(chunk.get("grade")) for chunk in graded})
+    for key in _GRADE_KEYS:
+        value = seen.update.get(key)
+        if _is_list(value) and len(value) == len(seen.chunk_ids):
+            verdicts = (_passed(_plain(item)) for item in value)
+            return Grades(dict(zip(seen.chunk_ids, verdicts, strict=True)))
+        if value is not None and (passed := _passed(_plain(value))) is not None:
+            return Grades(dict.fromkeys(seen.chunk_ids, passed))
+    kept = next((seen.update[key] for key in _CHUNK_KEYS if key in seen.update), None)
+    if _is_list(kept):
+        ids = {_id_and_score(item)[0] for item in kept[:MAX_CHUNKS]}
+        return Grades({id_: id_ in ids for id_ in seen.chunk_ids})
+    return None
+
+
+def read_verdict(seen: Seen) -> Verdict | None:
+    """Find the topic verdict; a guard that states no confidence is taken to be sure."""
+    topic = next(
+        (seen.update[key] for key in ("topic", "topic_verdict", "on_topic") if key in seen.update),
+        None,
+    )
+    if topic is None:
+        return None
+    said = str(_field(topic, "classification") or _plain(topic)).strip().lower()
+    if said in _IRRELEVANT_WORDS:
+        classification = names.IRRELEVANT
+    elif said in _RELEVANT_WORDS:
+        classification = names.RELEVANT
+    else:
+        return None
+    sure = str(_field(topic, "confidence") or names.CONFIDENCES[0]).strip().lower()
+    return Verdict(classification, sure if sure in names.CONFIDENCES else names.CONFIDENCES[0])
+
+
+def read_query(seen: Seen) -> str | None:
+    """Find the rewritten search words."""
+    found = next((seen.update[key] for key in _QUERY_KEYS if key in seen.update), None)
+    return found if isinstance(found, str) else _last_text(seen.update.get("messages"))
+
+
+def read_question(seen: Seen) -> str | None:
+    """Find the question, made standalone where the graph does that."""
+    found = next((seen.update[key] for key in _QUESTION_KEYS if key in seen.update), None)
+    return found if isinstance(found, str) else _last_text(seen.update.get("messages"))
+
+
+def read_ending(seen: Seen) -> Ending | None:
+    """Find what the update says about the end: this project's keys, or a usual key of a reply."""
+    update = seen.update
+    reply = next((update[key] for key in _REPLY_KEYS if update.get(key)), None)
+    if reply is None and "outcome" not in update:
+        return None
+    outcome, reason, cited = (update.get(key) for key in ("outcome", "reason", "citations"))
+    return Ending(
+        outcome=outcome if outcome in names.OUTCOMES else None,
+        reason=reason if isinstance(reason, str) else None,
+        reply=reply if isinstance(reply, str) else _text(reply),
+        cited=tuple(str(id_) for id_ in cited[:MAX_CHUNKS]) if _is_list(cited) else (),
+    )
+
+
+def read_max_rewrites(seen: Seen) -> int | None:
+    """Find the bound that this project's state carries."""
+    bound = seen.get("max_rewrites")
+    return bound if isinstance(bound, int) and not isinstance(bound, bool) else None
+
+
+def read_judgement_failures(seen: Seen) -> Sequence[tuple[str, str]] | None:
+    """Find this project's list of model replies that were no judgement."""
+    failures = seen.update.get("judgement_failures")
+    if not _is_list(failures):
+        return None
+    return [(f["role"], f["reason"]) for f in failures if isinstance(f, Mapping)]
+
+
+DEFAULT_READERS: Final = Readers(
+    chunks=read_chunks,
+    grades=read_grades,
+    verdict=read_verdict,
+    query=read_query,
+    question=read_question,
+    ending=read_ending,
+    max_rewrites=read_max_rewrites,
+    judgement_failures=read_judgement_failures,
+)
+
+
+def document_id(document: Any) -> str:
+    """Return a document's id; one without an id gets a hash of its text, never of its metadata."""
+    id_ = _field(document, "id")
+    if id_ is not None:
+        return cut(str(id_), ID_BYTES)
+    text = _field(document, "page_content") or _field(document, "text") or ""
+    sample = str(text)[:4096]  # enough to tell documents apart, whatever their size
+    data = f"{len(str(text))}:{sample}".encode("utf-8", "replace")
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def document_score(document: Any) -> float | None:
+    """Return the retriever's score of a document: its own field, or a usual key of metadata."""
+    metadata = _field(document, "metadata")
+    for source in (document, metadata):
+        for key in _SCORE_KEYS:
+            score = _number(_field(source, key))
+            if score is not None:
+                return score
+    return None
+
+
+def _id_and_score(item: Any) -> tuple[str, float | None]:
+    if isinstance(item, tuple) and len(item) == 2:  # (document, score)
+        return _chunk_id(item[0]), _number(item[1])
+    return _chunk_id(item), document_score(item)
+
+
+def _chunk_id(item: Any) -> str:
+    if isinstance(item, str):  # a bare text: the state holds no documents
+        return document_id({"text": item})
+    return document_id(item)
+
+
+def _number(value: Any) -> float | None:
+    if value is None or isinstance(value, str | bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _field(value: Any, key: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(key)
+    return None if isinstance(value, str) else getattr(value, key, None)
+
+
+def _plain(value: Any) -> Any:
+    """Return the one field of a structured verdict, else the value."""
+    for key in ("binary_score", "grade", "score", "relevant"):
+        inner = _field(value, key)
+        if inner is not None:
+            return inner
+    return value
+
+
+def _passed(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    return True if word in _PASS_WORDS else False if word in _FAIL_WORDS else None
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    return isinstance(value, list | tuple)
+
+
+def _holds_documents(value: Any) -> bool:
+    if not _is_list(value) or not value:
+        return False
+    first = value[0][0] if isinstance(value[0], tuple) and value[0] else value[0]
+    return hasattr(first, "page_content")
+
+
+def _from_tool_messages(messages: Any) -> list[Any] | None:
+    """Return the documents of the newest tool message, or its text as one chunk."""
+    newest = messages[-1] if _is_list(messages) and messages else messages
+    if getattr(newest, "type", None) != "tool":
+        return None
+    artifact = getattr(newest, "artifact", None)
+    if _holds_documents(artifact):
+        return list(artifact or ())
+    text = _text(newest) or ""
+    return [text] if text.strip() else []
+
+
+def _searched_for(seen: Seen) -> str | None:
+    query = seen.get(*_QUERY_KEYS)
+    if isinstance(query, str):
+        return query
+    for message in reversed(seen.before("messages") or ()):
+        for call in getattr(message, "tool_calls", None) or ():
+            query = call.get("args", {}).get("query")
+            return query if isinstance(query, str) else None
+    return None
+
+
+def _last_text(messages: Any) -> str | None:
+    newest = messages[-1] if _is_list(messages) and messages else messages
+    return _text(newest) if newest is not None else None
+
+
+def _text(message: Any) -> str | None:
+    if isinstance(message, tuple) and len(message) == 2 and isinstance(message[1], str):
+        return message[1]  # ("user", "text")
+    content = _field(message, "content")
+    if isinstance(content, str):
+        return content
+    text = _field(message, "text")
+    return str(text) if isinstance(text, str) else None
+
+
+def updates_of(returned: Any) -> Mapping[str, Any]:
+    """Return what a node returned as one mapping, whatever form it has.
+
+    A node may return a mapping, a `Command`, a list of either, an object of the state's class or
+    nothing.
+    """
+    if isinstance(returned, Mapping):
+        return returned
+    if returned is None or isinstance(returned, str | bytes):
+        return {}
+    update = getattr(returned, "update", None)
+    if hasattr(returned, "goto"):  # a langgraph Command
+        return updates_of(update) if not _is_list(update) else _from_pairs(update)
+    if _is_list(returned):
+        merged: dict[str, Any] = {}
+        for part in returned:
+            merged.update(updates_of(part))
+        return merged
+    return vars(returned) if hasattr(returned, "__dict__") else {}
+
+
+def _from_pairs(pairs: Iterable[Any]) -> dict[str, Any]:
+    return {p[0]: p[1] for p in pairs if isinstance(p, tuple) and len(p) == 2}

@@ -1,0 +1,59 @@
+"""Routers: which way a conditional edge sent the turn, and what that says where the edge judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from telemetry import names
+from telemetry.execution import current_turn
+from telemetry.facts import Grades, Verdict
+from telemetry.probe import Probe
+from telemetry.roles import ROUTER
+from telemetry.topology import shown
+
+_REFUSING: Final = (names.REWRITE, names.NO_RESULTS, names.CLARIFY, names.OFF_TOPIC)
+"""Roles of the nodes an edge chooses when what it judged was not good enough."""
+
+
+class CountedRouter:
+    """Stands where LangGraph hands a router's choice to the graph, and counts it.
+
+    Args:
+        write: LangGraph's own function.
+        probe: What watches the graph.
+        router: Node that the router leaves.
+    """
+
+    def __init__(self, write: Callable[..., Any], probe: Probe, router: str) -> None:
+        self._write = write
+        self._probe = probe
+        self._router = router
+        self._prefix = router.rpartition("/")[0]
+        self._role = probe.role(f"{router}{ROUTER}")
+
+    def __call__(self, packets: Sequence[Any], static: bool = False) -> Any:
+        """Pass the choice on, then count it."""
+        entries = self._write(packets, static)
+        if not static:
+            with self._probe.guard("node"):
+                self._count(packets)
+        return entries
+
+    def _count(self, packets: Sequence[Any]) -> None:
+        for packet in packets:
+            chosen = shown(packet if isinstance(packet, str) else packet.node)
+            self._probe.run_metrics.route(self._router, chosen)
+            if self._role != names.NONE:
+                self._judge(f"{self._prefix}/{chosen}" if self._prefix else chosen)
+
+    def _judge(self, chosen: str) -> None:
+        turn = current_turn()
+        if turn is None:
+            return
+        refused = self._probe.role(chosen) in _REFUSING
+        if self._role == names.GRADE:
+            turn.book.graded(Grades(dict.fromkeys(turn.book.chunk_ids, not refused)))
+        else:
+            said = names.IRRELEVANT if refused else names.RELEVANT
+            turn.book.checked(Verdict(said, names.CONFIDENCES[0]))

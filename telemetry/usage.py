@@ -1,0 +1,89 @@
+"""Tokens of one model call, each counted once, whatever way the provider reports them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from langchain_core.outputs import LLMResult
+
+from telemetry import names
+from telemetry.messages import first_message
+
+_INPUT_KEYS: Final = ("input_tokens", "prompt_tokens")
+_OUTPUT_KEYS: Final = ("output_tokens", "completion_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call; None where nothing was reported, which is not 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+    def attributes(self) -> dict[str, int]:
+        """Return the span attributes of what was reported."""
+        values = {
+            names.USAGE_INPUT_TOKENS: self.input_tokens,
+            names.USAGE_OUTPUT_TOKENS: self.output_tokens,
+            names.USAGE_CACHE_READ_TOKENS: self.cache_read_tokens,
+            names.USAGE_REASONING_TOKENS: self.reasoning_tokens,
+        }
+        return {key: value for key, value in values.items() if value is not None}
+
+
+class StreamedUsage:
+    """Watches the usage in the chunks of a stream.
+
+    LangChain adds the chunks' usage up. That is right for a provider that reports what is new,
+    and too much for one that reports the total so far. A total never falls, and repeats the input.
+    """
+
+    def __init__(self) -> None:
+        self._reports: list[tuple[int, int]] = []
+
+    def add(self, chunk: Any) -> None:
+        """Take the usage of a chunk, when it carries one."""
+        usage = getattr(getattr(chunk, "message", None), "usage_metadata", None)
+        if usage:
+            self._reports.append((usage.get("input_tokens", 0), usage.get("output_tokens", 0)))
+
+    @property
+    def total(self) -> tuple[int, int] | None:
+        """The last report, when the reports are totals; None when they are to be added."""
+        reports = self._reports
+        if len(reports) < 2 or not all(r[0] for r in reports):
+            return None
+        rising = all(a[0] <= b[0] and a[1] <= b[1] for a, b in pairwise(reports))
+        return reports[-1] if rising else None
+
+
+def usage_of(response: LLMResult, streamed: StreamedUsage | None = None) -> Usage | None:
+    """Return the tokens of a finished call, None when the model reported none."""
+    message = first_message(response)
+    usage = getattr(message, "usage_metadata", None)
+    if not usage:
+        return _from_provider(response)
+    total = streamed.total if streamed is not None else None
+    return Usage(
+        input_tokens=total[0] if total else usage.get("input_tokens"),
+        output_tokens=total[1] if total else usage.get("output_tokens"),
+        cache_read_tokens=(usage.get("input_token_details") or {}).get("cache_read"),
+        reasoning_tokens=(usage.get("output_token_details") or {}).get("reasoning"),
+    )
+
+
+def _from_provider(response: LLMResult) -> Usage | None:
+    """Read the older form, which some integrations put beside the message."""
+    output = response.llm_output or {}
+    usage = output.get("token_usage") or output.get("usage") or {}
+    if not isinstance(usage, dict):
+        return None
+    counts = [
+        next((usage[key] for key in keys if isinstance(usage.get(key), int)), None)
+        for keys in (_INPUT_KEYS, _OUTPUT_KEYS)
+    ]
+    return None if counts == [None, None] else Usage(counts[0], counts[1])
