@@ -71,6 +71,13 @@ class Postings:
         """Number of chunks, those without any term included."""
         return len(self.norms)
 
+    def tokens_per_chunk(self) -> NDArray[np.float64]:
+        """Return how many tokens each chunk has, in the given order, shape (n_chunks,)."""
+        counts = np.repeat(self.list_counts, np.diff(self.list_starts))
+        tokens = np.empty(self.n_chunks)
+        tokens[self.places] = np.bincount(self.rows, counts, minlength=self.n_chunks)
+        return tokens
+
 
 def _norms(counts: Any, idf: Floats) -> Floats:
     """Return the length of each row of count * idf, slice by slice."""
