@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from agent.state import Attempt, Outcome, SupportState, TopicVerdict
@@ -47,6 +47,29 @@ class Answer:
     def as_json(self) -> dict[str, Any]:
         """Return the object of `ask --json` (docs/reference.md): built-ins only."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What telemetry saw of one turn. The tuples have one entry a retrieval, in order."""
+
+    trace_id: str | None
+    """32 hex digits; None when the turn's span is not recorded."""
+    similarities: tuple[float | None, ...]
+    synonym_swaps: tuple[bool, ...]
+
+
+def with_observation(answer: Answer, seen: Observation | None) -> Answer:
+    """Return the answer with what telemetry saw of its turn; unchanged when it saw nothing."""
+    if seen is None:
+        return answer
+    attempts = tuple(
+        replace(attempt, similarity=similarity, synonym_swap=swap)
+        for attempt, similarity, swap in zip(
+            answer.attempts, seen.similarities, seen.synonym_swaps, strict=False
+        )
+    )
+    return replace(answer, trace_id=seen.trace_id, attempts=attempts or answer.attempts)
 
 
 def answer_from_state(

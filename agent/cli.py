@@ -7,6 +7,7 @@ from typing import IO, Any
 import click
 
 from agent.commands.ask import ask
+from agent.commands.demo import demo
 from agent.commands.graph import graph
 from agent.commands.index import index
 from agent.commands.lab import lab
@@ -42,5 +43,5 @@ def main() -> None:
     """Loopscope: a support agent with a bounded rewrite loop, and telemetry for any such loop."""
 
 
-for command in (ask, lab, index, graph):
+for command in (ask, lab, index, graph, demo):
     main.add_command(command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -12,7 +12,7 @@ from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
-from agent.answer import Answer, answer_from_state
+from agent.answer import Answer, Observation, answer_from_state, with_observation
 from agent.context import AgentContext
 from agent.errors import AgentError, InvalidQuestionError
 from agent.graph import SupportGraph, recursion_limit
@@ -37,6 +37,8 @@ class SupportAgent:
     context: AgentContext
     limit: int | None = None
     """A recursion limit above the smallest that fits the bound; None for the smallest."""
+    take_observation: Callable[[], Observation | None] = lambda: None
+    """Returns what telemetry saw of the turn that has just ended in this context, once."""
 
     def __post_init__(self) -> None:
         """Refuse a limit that would cut a legitimate turn."""
@@ -73,8 +75,10 @@ class SupportAgent:
             ):  # fmt: skip
                 turn.state = cast(SupportState, values)
         except Exception as error:  # noqa: BLE001 - the edge: every failure becomes a reply
-            return turn.failed(error)
-        return turn.finished()
+            answer = turn.failed(error)
+        else:
+            answer = turn.finished()
+        return with_observation(answer, self.take_observation())
 
     async def aanswer(
         self,
@@ -93,8 +97,10 @@ class SupportAgent:
             ):  # fmt: skip
                 turn.state = cast(SupportState, values)
         except Exception as error:  # noqa: BLE001 - the edge: every failure becomes a reply
-            return turn.failed(error)
-        return turn.finished()
+            answer = turn.failed(error)
+        else:
+            answer = turn.finished()
+        return with_observation(answer, self.take_observation())
 
     @staticmethod
     def _input(question: str, history: Sequence[AnyMessage]) -> SupportState:

@@ -34,6 +34,9 @@ class Settings(BaseSettings):
     index: Path | None = Field(
         default=None, description="Index written by `loopscope index`; instead of `docs`."
     )
+    subjects: str | None = Field(
+        default=None, description="What the documents are about, in words; default: their titles."
+    )
     golden: Path | None = Field(
         default=None, description="Golden set (YAML); default: the handbook's five questions."
     )
@@ -48,6 +51,12 @@ class Settings(BaseSettings):
     )
     rewrite_from: RewriteFrom = Field(
         default="original", description="What the rewriter reads: `original` or `current`."
+    )
+    version: str = Field(
+        default="dev",
+        min_length=1,
+        max_length=64,
+        description="The label `version` of metrics and spans: what was deployed.",
     )
     recursion_limit: int | None = Field(
         default=None, ge=1, description="Backstop under the bound; default: just fits the bound."

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from agent.answer import Answer, AnswerChunk
 from agent.commands.options import agent_options
-from agent.compose import Composition, compose
+from agent.compose import Composition
 from agent.errors import AgentError
 from agent.settings import Settings
 
@@ -35,13 +35,17 @@ def ask(question: str | None, questions: TextIO | None, as_json: bool, settings:
     """Answer QUESTION from the documents, or refuse it, or say that nothing was found."""
     if (question is None) == (questions is None):
         raise click.UsageError("give one QUESTION, or --file FILE with one question a line")
-    composition = compose(settings)
+    composition = Composition(settings)
     asked: Iterator[str] = iter([question]) if question is not None else _lines(questions)
+    console = Console(soft_wrap=True)
     failed = False
     for text in asked:
         answer = _answer(composition, text, is_alone=question is not None)
         failed |= answer.outcome in FAILED
-        _print(answer, as_json=as_json)
+        if as_json:
+            click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
+        else:
+            print_answer(answer, console)
     if failed:
         sys.exit(1)
 
@@ -54,7 +58,7 @@ def _lines(questions: TextIO | None) -> Iterator[str]:
 def _answer(composition: Composition, question: str, *, is_alone: bool) -> Answer:
     """Answer one question; in a file an unaskable one is a failed answer, so that none is lost."""
     try:
-        return composition.answer(question)
+        return composition.default_agent.answer(question)
     except AgentError as error:
         if is_alone:
             raise
@@ -67,11 +71,8 @@ def _refused(question: str, error: AgentError) -> Answer:
     return Answer(question=shown, outcome="error", reason=error.code, reply=str(error))
 
 
-def _print(answer: Answer, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
-        return
-    console = Console(soft_wrap=True)
+def print_answer(answer: Answer, console: Console) -> None:
+    """Print the reply, how it came about, and each search with its graded chunks."""
     console.print(Text(answer.reply))
     console.print(Text(_summary(answer), style="dim"))
     for number, attempt in enumerate(answer.attempts):

@@ -7,10 +7,10 @@ import sys
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agent.commands.options import agent_options
-from agent.compose import compose
+from agent.commands.progress import progress_bar
+from agent.compose import Composition
 from agent.lab.render import print_report
 from agent.lab.report import PUBLISHED_BOUND, Lab
 from agent.service import SupportAgent
@@ -55,7 +55,7 @@ def lab(
     """
     if "model" not in settings.model_fields_set:
         settings = settings.model_copy(update={"model": "golden"})
-    composition = compose(settings)
+    composition = Composition(settings)
 
     def make_agent(
         *, max_rewrites: int, topic_check: bool, router_order: RouterOrder
@@ -74,7 +74,7 @@ def lab(
         max_bound=max_bound,
         recursion_limits=(None, *limits),
     )
-    with _progress() as progress:
+    with progress_bar() as progress:
         task = progress.add_task("asking", total=experiment.questions_to_ask)
         report = experiment.run(lambda: progress.advance(task))
     if as_json:
@@ -89,15 +89,3 @@ def lab(
             err=True,
         )
         sys.exit(1)
-
-
-def _progress() -> Progress:
-    """A bar on standard error; rich draws none when that is not a terminal."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )

@@ -34,11 +34,11 @@ AGENT_OPTIONS = (
     _option("--router-order", type=click.Choice(get_args(RouterOrder))),
     _option("--rewrite-from", type=click.Choice(get_args(RewriteFrom))),
 )
-_FIELDS = tuple(
-    field
-    for field in Settings.model_fields
-    if field not in {"recursion_limit", "model_timeout_seconds"}
-)
+_FIELDS = (
+    "model", "base_url", "docs", "index", "golden", "max_rewrites", "k", "min_score",
+    "topic_check", "router_order", "rewrite_from",
+)  # fmt: skip
+"""Fields that an option sets; the others are set by their variable alone."""
 
 
 def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,64 @@
+"""`loopscope index DIR`: one's own documents, read and indexed once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import TaskID
+from rich.text import Text
+
+from agent.commands.progress import progress_bar
+from agent.retrieval.index_file import IndexReport, build_index
+
+SHOWN_FILES = 20
+"""Skipped files listed on a terminal; `--json` lists all."""
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("loopscope.index"),
+    show_default=True,
+    help="The index file to write.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+def index(directory: Path, out: Path, as_json: bool) -> None:
+    """Index the markdown and text files below DIRECTORY, and say what was left out and why.
+
+    Use the result with --index FILE or LOOPSCOPE_INDEX.
+    """
+    with progress_bar() as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def on_progress(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, total=total)
+            progress.update(tasks[stage], completed=done, total=total)
+
+        report = build_index(directory, out, on_progress)
+    if as_json:
+        click.echo(json.dumps(asdict(report), default=str, ensure_ascii=False))
+    else:
+        _print(report)
+
+
+def _print(report: IndexReport) -> None:
+    console = Console(soft_wrap=True)
+    console.print(
+        Text(
+            f"{report.n_chunks:,} chunks with {report.n_words:,} words from {report.n_files:,} "
+            f"files, {report.n_bytes / 1e6:.1f} MB in {report.path} ({report.fingerprint})"
+        )
+    )
+    for skipped in report.skipped[:SHOWN_FILES]:
+        console.print(Text(f"skipped {skipped.path}: {skipped.reason}", style="yellow"))
+    if len(report.skipped) > SHOWN_FILES:
+        console.print(Text(f"and {len(report.skipped) - SHOWN_FILES} more; --json lists all"))
+    for warning in report.warnings:
+        console.print(Text(f"warning: {warning}", style="yellow"))

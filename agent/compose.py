@@ -1,0 +1,204 @@
+"""The composition root: settings in, an observed agent out; the one place that knows every part."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Final
+
+from langchain_core.language_models.chat_models import BaseChatModel
+from prometheus_client import CollectorRegistry
+from telemetry.detectors import Finding, rewrite_effect
+from telemetry.drift import DriftModel
+
+from agent.answer import Observation
+from agent.context import AgentContext
+from agent.golden import GOLDEN_FILE, GoldenSet, load_golden
+from agent.graph import NAME, SupportGraph, build_graph
+from agent.models.build import ModelSettings, build_model
+from agent.models.golden import GoldenChat
+from agent.models.local.chat import LocalChat
+from agent.models.requests import prompt_version
+from agent.models.support import SupportModel
+from agent.retrieval.corpus import HANDBOOK, read_corpus
+from agent.retrieval.index_file import read_index
+from agent.retrieval.tfidf import CorpusChunk, TfidfIndex, TfidfRetriever
+from agent.service import SupportAgent
+from agent.settings import Settings
+from telemetry import names
+from telemetry.instrument import instrument
+from telemetry.probe import Records
+from telemetry.turn import Turn
+
+ROLES: Final = {
+    "enhance_query": names.ENHANCE,
+    "validate_topic": names.GUARD,
+    "handle_off_topic": names.OFF_TOPIC,
+    "fetch_content": names.RETRIEVE,
+    "assess_relevance": names.GRADE,
+    "generate_response": names.ANSWER,
+    "optimize_query": names.REWRITE,
+    "handle_no_results": names.NO_RESULTS,
+}
+"""What each of our eight nodes is to telemetry."""
+
+HANDBOOK_SUBJECTS: Final = (
+    "Larkspur's plans and prices, billing, servers, network and data, support, and the company"
+)
+MAX_TITLES: Final = 8
+"""Titles that the off-topic reply names of a user's own documents; chosen by us."""
+
+
+class Composition:
+    """The parts that take long to make, made once; agents that differ in cheap settings from them.
+
+    Args:
+        settings: The user's settings.
+        registry: Where the metrics go; a fresh one by default, so that two compositions in a
+            process do not count together.
+        records: Takes each finished turn; None keeps none.
+
+    Raises:
+        AgentError: Documents, index, golden set or model cannot be used; the message says why.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        registry: CollectorRegistry | None = None,
+        records: Records | None = None,
+    ) -> None:
+        self.settings = settings
+        self.registry = registry if registry is not None else CollectorRegistry()
+        self._observer = _Observer(records)
+        self.index = _index(settings)
+        self.chat: BaseChatModel = build_model(
+            settings.model,
+            in_process={
+                "golden": lambda: GoldenChat(golden=self.golden),
+                "local": lambda: LocalChat.fit(self.index.chunks),
+            },
+            settings=ModelSettings(
+                timeout_seconds=settings.model_timeout_seconds, base_url=settings.base_url
+            ),
+        )
+
+    @cached_property
+    def golden(self) -> GoldenSet:
+        """The golden set; read when first needed, since own documents may have none."""
+        return load_golden(
+            self.settings.golden or GOLDEN_FILE, {chunk.id for chunk in self.index.chunks}
+        )
+
+    @cached_property
+    def drift(self) -> DriftModel:
+        """The measure of how far a rewrite is from its question, fitted on the documents."""
+        return DriftModel.fit([chunk.text for chunk in self.index.chunks])
+
+    @cached_property
+    def default_agent(self) -> SupportAgent:
+        """The agent of the user's own settings."""
+        return self.agent(self.settings)
+
+    def agent(self, settings: Settings) -> SupportAgent:
+        """Return an observed agent.
+
+        Args:
+            settings: May differ from the composition's in the shape of the graph, the bound, k,
+                `min_score` and what the rewriter reads; documents and model stay the same.
+        """
+        graph = build_graph(topic_check=settings.topic_check, router_order=settings.router_order)
+        subjects = settings.subjects or _subjects(settings, self.index.chunks)
+        return SupportAgent(
+            graph=self._observed(graph, settings),
+            context=AgentContext(
+                model=SupportModel(self.chat, subjects=subjects),
+                retriever=TfidfRetriever(index=self.index, k=settings.k),
+                max_rewrites=settings.max_rewrites,
+                rewrite_from=settings.rewrite_from,
+                min_score=settings.min_score,
+                subjects=subjects,
+            ),
+            limit=settings.recursion_limit,
+            take_observation=self._observer.take,
+        )
+
+    def _observed(self, graph: SupportGraph, settings: Settings) -> SupportGraph:
+        roles = {node: role for node, role in ROLES.items() if node in graph.nodes}
+        return instrument(
+            graph,
+            roles=roles,
+            name=NAME,
+            version=settings.version,
+            registry=self.registry,
+            records=self._observer,
+            similarity=partial(_similarity, self),
+            build={
+                names.LABEL_INDEX: self.index.fingerprint,
+                names.LABEL_PROMPT: prompt_version(),
+                names.LABEL_GRADER: settings.model,
+                names.LABEL_MODEL: settings.model,
+            },
+            max_rewrites=settings.max_rewrites,
+        )
+
+
+def _similarity(composition: Composition, question: str, query: str) -> float | None:
+    return composition.drift.similarity(question, query)
+
+
+def _index(settings: Settings) -> TfidfIndex:
+    """Load the index that was written, or fit one from the folder."""
+    if settings.index is not None:
+        return read_index(settings.index)
+    directory = settings.docs or HANDBOOK
+    return TfidfIndex.fit(read_corpus(directory).chunks, source=str(directory))
+
+
+def _subjects(settings: Settings, chunks: Sequence[CorpusChunk]) -> str:
+    """Say what the documents are about: ours in words, others by their titles."""
+    if settings.docs is None and settings.index is None:
+        return HANDBOOK_SUBJECTS
+    first_of_file = {chunk.source: chunk.title for chunk in reversed(chunks)}
+    titles = [title for title in dict.fromkeys(first_of_file.values()) if title]
+    more = " and more" if len(titles) > MAX_TITLES else ""
+    return ", ".join(sorted(titles)[:MAX_TITLES]) + more
+
+
+@dataclass(slots=True)
+class _Observer:
+    """Hands each finished turn on, and keeps the one that ended last in this context."""
+
+    records: Records | None
+
+    def put(self, turn: Turn, findings: Sequence[Finding] = ()) -> None:
+        """Take a finished turn from the instrumentation."""
+        _LAST.set(_observation(turn))
+        if self.records is not None:
+            self.records.put(turn, findings)
+
+    def take(self) -> Observation | None:
+        """Return what was seen of the turn that has just ended, once."""
+        seen = _LAST.get()
+        _LAST.set(None)
+        return seen
+
+
+_LAST: ContextVar[Observation | None] = ContextVar("loopscope_last_observation", default=None)
+
+
+def _observation(turn: Turn) -> Observation:
+    retrievals = turn.retrievals
+    effects = [
+        None,
+        *(rewrite_effect(a, b) for a, b in itertools.pairwise(retrievals)),
+    ]
+    return Observation(
+        trace_id=turn.trace_id,
+        similarities=tuple(retrieval.similarity for retrieval in retrievals),
+        synonym_swaps=tuple(effect == names.SAME_CHUNKS_AND_SCORES for effect in effects),
+    )
