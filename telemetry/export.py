@@ -1,0 +1,232 @@
+"""Set up the export of spans and events for our own command line and server.
+
+A library must not do this: `instrument` uses the provider it is given, or the global one, and sets
+none. Here the process is ours. Nothing set in options and environment means nothing is made: no
+provider, no thread, no connection. What is made is bounded, counted and gone in two seconds at
+exit, whatever the collector does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from opentelemetry import _logs, trace
+from opentelemetry._logs._internal import ProxyLoggerProvider
+from opentelemetry.sdk._logs import LoggerProvider, ReadableLogRecord
+from opentelemetry.sdk._logs.export import ConsoleLogRecordExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
+from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker, close_all
+from telemetry.endpoints import Endpoint, ExportOptions, resolve
+from telemetry.environment import read_export
+from telemetry.exporting import EventQueue, Exporter, SpanQueue
+from telemetry.losses import Complaint, Dropped, ignore_drops
+from telemetry.sampling import TailSampler, ratio_bound
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_OPTIONS: Final = ExportOptions()
+
+
+class SamplingTracerProvider(TracerProvider):
+    """A tracer provider that can tell whether a trace will be kept; exemplars ask it.
+
+    Args:
+        queue: Where the spans go.
+        keep_ratio: Share of the traces without a failure that is exported, 0 to 1.
+        resource: What the spans are about.
+    """
+
+    def __init__(self, queue: SpanQueue, *, keep_ratio: float, resource: Resource) -> None:
+        super().__init__(resource=resource, shutdown_on_exit=False)
+        self.tail = TailSampler(queue, ratio=keep_ratio) if keep_ratio < 1 else None
+        self.add_span_processor(self.tail or queue)
+
+    def keeps(self, trace_id: int, *, failed: bool) -> bool:
+        """Return whether a sampled trace will be exported.
+
+        Args:
+            trace_id: Id of the trace.
+            failed: Whether its turn failed or a detector found something.
+        """
+        return self.tail is None or self.tail.keeps(trace_id, failed=failed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """What was made. Shut it down when the process, or the lifespan of a server, ends."""
+
+    tracer_provider: trace.TracerProvider | None = None
+    """The provider to instrument with; None when spans go nowhere."""
+    logger_provider: _logs.LoggerProvider | None = None
+    """The provider of log events; None when they go nowhere."""
+    traces: Endpoint | None = None
+    logs: Endpoint | None = None
+    summary: str
+    """One line for the start of a server."""
+    workers: tuple[BatchWorker[Any], ...] = ()
+
+    def flush(self, timeout_seconds: float) -> bool:
+        """Wait until what is queued was exported or lost; False when time ran out."""
+        deadline = time.monotonic() + timeout_seconds
+        flushed = [w.flush(max(0.0, deadline - time.monotonic())) for w in self.workers]
+        return all(flushed)
+
+    def release(self) -> None:
+        """Pass on the spans of traces that have not ended."""
+        if isinstance(self.tracer_provider, SamplingTracerProvider) and self.tracer_provider.tail:
+            self.tracer_provider.tail.release()
+
+    def shutdown(self, timeout_seconds: float = EXIT_SECONDS) -> None:
+        """Export what is queued within one time box, count the rest as lost, stop."""
+        self.release()
+        close_all(self.workers, timeout_seconds=timeout_seconds)
+
+
+def setup_export(
+    options: ExportOptions = DEFAULT_OPTIONS,
+    *,
+    dropped: Dropped = ignore_drops,
+    environment: Mapping[str, str] = os.environ,
+) -> Export:
+    """Make the export as `make_export` does, and set its providers where none is set.
+
+    A provider that the host has set already is left alone and used as it is. What is queued at
+    exit is exported within two seconds, or counted as lost.
+    """
+    export = _publish(make_export(options, dropped=dropped, environment=environment))
+    # Runs before the workers' own time box: that was registered first, when it was imported.
+    atexit.register(export.release)
+    return export
+
+
+def make_export(
+    options: ExportOptions = DEFAULT_OPTIONS,
+    *,
+    dropped: Dropped = ignore_drops,
+    environment: Mapping[str, str] = os.environ,
+) -> Export:
+    """Make the providers that options and environment ask for; set nothing, start nothing.
+
+    Args:
+        options: Our own settings; they win over the environment.
+        dropped: Told `(signal, n)` of every loss, with the signal `spans` or `events`.
+        environment: Variables to read.
+
+    Raises:
+        ExportSettingsError: Settings that are unknown or contradict each other.
+    """
+    ratio_bound(options.keep_ratio)
+    variables = read_export(environment)
+    if variables.is_disabled:
+        return Export(summary="spans are not exported: OTEL_SDK_DISABLED is set")
+    traces = resolve("traces", options, variables.traces)
+    logs = resolve("logs", options, variables.logs)
+    for warning in dict.fromkeys(e.warning for e in (traces, logs) if e and e.warning):
+        logger.warning(warning)
+    resource = _resource(options)
+    complaint = Complaint()
+    export = Export(traces=traces, logs=logs, summary=_summary(traces, logs, resource, options))
+    if traces is not None:
+        queue = _span_queue(traces, variables.traces.limits, dropped, complaint)
+        provider = SamplingTracerProvider(queue, keep_ratio=options.keep_ratio, resource=resource)
+        export = replace(export, tracer_provider=provider, workers=(queue.worker,))
+    if logs is not None:
+        events = _event_queue(logs, variables.logs.limits, dropped, complaint)
+        logger_provider = LoggerProvider(resource=resource, shutdown_on_exit=False)
+        logger_provider.add_log_record_processor(events)
+        workers = (*export.workers, events.worker)
+        export = replace(export, logger_provider=logger_provider, workers=workers)
+    return export
+
+
+def _publish(export: Export) -> Export:
+    """Set the providers as the global ones, or take the host's in their place."""
+    if export.tracer_provider is not None:
+        host = trace.get_tracer_provider()
+        if isinstance(host, trace.ProxyTracerProvider):
+            trace.set_tracer_provider(export.tracer_provider)
+        else:
+            summary = "spans go to the tracer provider that was set before"
+            export = replace(export, tracer_provider=host, traces=None, summary=summary)
+    if export.logger_provider is not None:
+        host_of_logs = _logs.get_logger_provider()
+        if isinstance(host_of_logs, ProxyLoggerProvider):
+            _logs.set_logger_provider(export.logger_provider)
+        else:
+            export = replace(export, logger_provider=host_of_logs, logs=None)
+    return export
+
+
+def _resource(options: ExportOptions) -> Resource:
+    """The SDK's resource, with our name and version where the environment gives none.
+
+    The SDK adds `service.instance.id`, and a new one in a forked child.
+    """
+    resource = Resource.create()
+    ours: dict[str, str] = {}
+    if str(resource.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
+        ours[SERVICE_NAME] = options.service_name
+    if options.service_version is not None and SERVICE_VERSION not in resource.attributes:
+        ours[SERVICE_VERSION] = options.service_version
+    return resource.merge(Resource(ours))
+
+
+def _summary(
+    traces: Endpoint | None, logs: Endpoint | None, resource: Resource, options: ExportOptions
+) -> str:
+    if traces is None and logs is None:
+        return "spans are not exported: no OTLP endpoint is set"
+    ratio = options.keep_ratio
+    share = "" if ratio == 1 else f" ({ratio:.3g} of the turns without a failure)"
+    return (
+        f"spans go to {traces or 'nowhere'}{share}, events to {logs or 'nowhere'}, "
+        f"as service {resource.attributes[SERVICE_NAME]!s}"
+    )
+
+
+def _span_queue(
+    endpoint: Endpoint, limits: BatchLimits, dropped: Dropped, complaint: Complaint
+) -> SpanQueue:
+    def open_exporter() -> Exporter[ReadableSpan]:
+        if endpoint.protocol == "console":
+            return ConsoleSpanExporter(out=sys.stderr)
+        if endpoint.protocol == "grpc":
+            from opentelemetry.exporter.otlp.proto.grpc import trace_exporter as grpc
+
+            return grpc.OTLPSpanExporter(endpoint.url, insecure=not endpoint.is_secure)
+        from opentelemetry.exporter.otlp.proto.http import trace_exporter as http
+
+        return http.OTLPSpanExporter(endpoint.url)
+
+    return SpanQueue(
+        open_exporter, endpoint.url, limits=limits, dropped=dropped, complaint=complaint
+    )
+
+
+def _event_queue(
+    endpoint: Endpoint, limits: BatchLimits, dropped: Dropped, complaint: Complaint
+) -> EventQueue:
+    def open_exporter() -> Exporter[ReadableLogRecord]:
+        if endpoint.protocol == "console":
+            return ConsoleLogRecordExporter(out=sys.stderr)
+        if endpoint.protocol == "grpc":
+            from opentelemetry.exporter.otlp.proto.grpc import _log_exporter as grpc
+
+            return grpc.OTLPLogExporter(endpoint.url, insecure=not endpoint.is_secure)
+        from opentelemetry.exporter.otlp.proto.http import _log_exporter as http
+
+        return http.OTLPLogExporter(endpoint.url)
+
+    return EventQueue(
+        open_exporter, endpoint.url, limits=limits, dropped=dropped, complaint=complaint
+    )
