@@ -1,0 +1,219 @@
+"""In which ways a search is like the question that it was made from: the evidence on drift."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Final, SupportsFloat
+
+import numpy as np
+
+from telemetry import lexicon
+from telemetry.phrasing import ACTION, FACET, FILLER, SETTING, SUBJECT, UNKNOWN, Item, read
+from telemetry.spaces import IntentSpace, TopicSpace, Vector
+
+KIND_WEIGHT: Final = {
+    SUBJECT: 1.0, UNKNOWN: 0.7, ACTION: 0.4, FACET: 0.3, SETTING: 0.3, FILLER: 0.1,
+}  # fmt: skip
+"""How much a word counts by its kind; chosen by us, a rare word counts up to twice as much."""
+SAME_CONCEPT: Final = 0.9
+SAME_BEGINNING: Final = 0.8
+CLOSE_CONCEPT: Final = 0.5
+"""How far one word can stand for another, 1 for the same word; chosen by us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What comparing a text takes, computed once a text."""
+
+    stems: frozenset[str]
+    words: tuple[tuple[Item, float], ...]
+    """Each word or phrase and its weight."""
+    concepts: tuple[str, ...]
+    """In the order of the text."""
+    is_negated: bool
+    intents: Vector
+    spread: Vector
+    """The intents with those close to them."""
+    clarity: float
+    """Length of the text's point among the intents: 0 when it expresses none of them."""
+    topics: Vector
+    """Zeros when the documents know none of the words."""
+    trust: float
+    """How far the documents can be believed, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Evidence that a search still asks a question. All but `turned` and `novelty` are 0 to 1."""
+
+    intent: float
+    """Cosine of the two texts among the intents, close intents counted half."""
+    exact_intent: float
+    """The same without close intents."""
+    topic: float
+    """Cosine among the documents' topics, -1 to 1; the fewer documents, the more `intent`."""
+    mutual: float
+    """Share of the question's meaning that the search kept, times the share that it did not add."""
+    both: float
+    """`mutual` times `exact_intent`."""
+    grounded: float
+    """Share of the search's meaning that the question has."""
+    strongest: float
+    """Weight of the most telling word that both have."""
+    novelty: float
+    """Weight of the subjects that only the search has, at most 3."""
+    exchange: float
+    """Weight of the subject that was dropped, times that of the one that came in."""
+    turned: float
+    """1 when a concept was replaced by its opposite, or only one of two equal texts says no."""
+    overlap: float
+    """Words in both over words in either."""
+    clarity: float
+    """How clearly the question expresses any intent."""
+    vague: float
+    """1 when the question has no subject of the lexicon."""
+
+    def values(self) -> tuple[float, ...]:
+        """Return the evidence in the order of the fields."""
+        return tuple(getattr(self, name) for name in EVIDENCE)
+
+
+EVIDENCE: Final = tuple(field.name for field in fields(Likeness))
+
+
+def profile(text: str, topics: TopicSpace | None, intents: IntentSpace) -> Profile:
+    """Read a text and place it in both spaces."""
+    reading = read(text)
+    point = intents.project(reading)
+    strengths = intents.strengths(point)
+    return Profile(
+        stems=frozenset(reading.stems),
+        words=tuple((item, _weight(item, topics)) for item in reading.items),
+        concepts=tuple(concept for item in reading.items for concept in sorted(item.concepts)),
+        is_negated=reading.is_negated,
+        intents=strengths,
+        spread=intents.spread(strengths),
+        clarity=float(np.linalg.norm(point)),
+        topics=_NOWHERE if topics is None else topics.project(reading),
+        trust=0.0 if topics is None else topics.trust,
+    )
+
+
+def likeness(question: Profile, query: Profile) -> Likeness:
+    """Collect the evidence on one pair of texts that were profiled with the same spaces."""
+    asked = [(item, weight, _best(item, query)) for item, weight in question.words]
+    sought = [(item, weight, _best(item, question)) for item, weight in query.words]
+    kept, grounded = _share(asked), _share(sought)
+    exact_intent = _cosine(question.intents, query.intents)
+    topic = _cosine(question.topics, query.topics)
+    return Likeness(
+        intent=_ratio(
+            question.intents @ query.spread,
+            question.intents @ question.spread,
+            query.intents @ query.spread,
+        ),
+        exact_intent=exact_intent,
+        topic=question.trust * topic + (1 - question.trust) * exact_intent,
+        mutual=kept * grounded,
+        both=kept * grounded * exact_intent,
+        grounded=grounded,
+        strongest=max((w * m for item, w, m in asked + sought if _is_subject(item)), default=0.0),
+        novelty=min(3.0, sum(w * (1 - m) for item, w, m in sought if _is_subject(item))),
+        exchange=_heaviest_loss(asked) * _heaviest_loss(sought),
+        turned=float(_is_turned(question, query, kept * grounded)),
+        overlap=len(question.stems & query.stems) / max(1, len(question.stems | query.stems)),
+        clarity=question.clarity,
+        vague=float(all(item.kind != SUBJECT for item, _ in question.words)),
+    )
+
+
+_Number = SupportsFloat
+_Matched = list[tuple[Item, float, float]]
+"""A text's words, their weights, and how far the other text has them, 0 to 1."""
+
+
+def _weight(item: Item, topics: TopicSpace | None) -> float:
+    rarity = 1.0 if topics is None else topics.rarity(item)
+    return KIND_WEIGHT[item.kind] * (1 + rarity) / 2
+
+
+def _is_subject(item: Item) -> bool:
+    return item.kind in (SUBJECT, UNKNOWN)
+
+
+def _best(item: Item, other: Profile) -> float:
+    return max((_match(item, candidate) for candidate, _ in other.words), default=0.0)
+
+
+def _match(left: Item, right: Item) -> float:
+    if left.stem == right.stem:
+        return 1.0
+    if left.concepts & right.concepts:
+        return SAME_CONCEPT
+    if _begin_alike(left.stem, right.stem):
+        return SAME_BEGINNING
+    if any(_CLOSE.get(concept, _NONE) & right.concepts for concept in left.concepts):
+        return CLOSE_CONCEPT
+    return 0.0
+
+
+def _begin_alike(left: str, right: str) -> bool:
+    """Whether two stems share their first letters: at least four, and over 60 % of the longer."""
+    longer = max(len(left), len(right))
+    shared = max(4, math.floor(0.6 * longer) + 1)
+    return len(left) >= shared and left[:shared] == right[:shared]
+
+
+def _share(matched: _Matched) -> float:
+    total = sum(weight for _, weight, _ in matched)
+    return sum(weight * match for _, weight, match in matched) / total if total else 0.5
+
+
+def _heaviest_loss(matched: _Matched) -> float:
+    return max((w * (1 - m) for item, w, m in matched if item.kind == SUBJECT), default=0.0)
+
+
+def _is_turned(question: Profile, query: Profile, mutual: float) -> bool:
+    if question.is_negated != query.is_negated and mutual > 0.64:
+        return True
+    pairs = (*lexicon.OPPOSITES, *((right, left) for left, right in lexicon.OPPOSITES))
+    return any(_is_replaced(question.concepts, query.concepts, pair) for pair in pairs)
+
+
+def _is_replaced(
+    asked: tuple[str, ...], sought: tuple[str, ...], opposites: tuple[str, str]
+) -> bool:
+    """Whether a search has the second of two opposites for the first, or both in other order."""
+    first, second = opposites
+    if first not in asked or second not in sought:
+        return False
+    if second in asked and first in sought:
+        return (asked.index(first) < asked.index(second)) != (
+            sought.index(first) < sought.index(second)
+        )
+    return second not in asked and first not in sought
+
+
+def _cosine(left: Vector, right: Vector) -> float:
+    return _ratio(left @ right, left @ left, right @ right)
+
+
+def _ratio(product: _Number, left: _Number, right: _Number) -> float:
+    """Return a product over the geometric mean of two squares; 0 when either is 0."""
+    squares = float(left) * float(right)
+    return float(product) / math.sqrt(squares) if squares else 0.0
+
+
+def _close_concepts() -> dict[str, frozenset[str]]:
+    close: dict[str, set[str]] = {}
+    for concept, others in lexicon.RELATED.items():
+        for other in others:
+            close.setdefault(concept, set()).add(other)
+            close.setdefault(other, set()).add(concept)
+    return {concept: frozenset(others) for concept, others in close.items()}
+
+
+_CLOSE: Final = _close_concepts()
+_NONE: Final[frozenset[str]] = frozenset()
+_NOWHERE: Final[Vector] = np.zeros(1, dtype=np.float32)

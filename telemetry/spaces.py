@@ -1,0 +1,184 @@
+"""Two spaces in which texts are compared: the documents' topics and the intents of a support desk.
+
+Both turn the weighted terms of a text into a point by one matrix. The documents give theirs by the
+truncated SVD of their TF-IDF weights (latent semantic analysis). The intents give theirs by ridge
+regression from the TF-IDF weights of the sentences in `data/intents.txt` to the intent that each of
+them expresses: there live the words that no document has, such as "goes down".
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils.extmath import randomized_svd
+
+from telemetry.phrasing import Item, Reading, read
+
+Vector = NDArray[np.float32]
+
+MAX_DOCUMENTS: Final = 4_000
+"""Documents that a space is fitted on, evenly spaced when there are more: bounds a fit's time."""
+MAX_TOPICS: Final = 64
+"""Dimensions of the documents' space at most. Chosen by us; below, half as many as documents."""
+RIDGE: Final = 0.2
+"""Penalty of the regression. On the training turns 0.1 to 1 ranked the same within 0.01 AUC."""
+SHARPNESS: Final = np.float32(1.5)
+"""Power of an intent's score, so that strong intents lead. Best of 1, 1.5 and 2 in training."""
+CLOSENESS: Final = 0.5
+"""Likeness of two intents of one group, 0 to 1. Best of 0, 0.3 and 0.5 in training."""
+
+
+class Space:
+    """A linear map from the weighted terms of a text to a point."""
+
+    def __init__(
+        self, terms: Callable[[Reading], list[str]], vectorizer: TfidfVectorizer, matrix: Vector
+    ) -> None:
+        """Keep what it takes to project one text.
+
+        Args:
+            terms: Says which terms a text has.
+            vectorizer: Fitted on the texts that span the space.
+            matrix: Direction of each term, shape (n_terms, n_dimensions).
+        """
+        self._terms = terms
+        self._rows: dict[str, int] = vectorizer.vocabulary_
+        self._idf: list[float] = vectorizer.idf_.tolist()
+        self._matrix = matrix
+
+    def project(self, reading: Reading) -> Vector:
+        """Return the point of a text, shape (n_dimensions,); zeros when it has no known term."""
+        counts = Counter(self._rows[term] for term in self._terms(reading) if term in self._rows)
+        if not counts:
+            return np.zeros(self._matrix.shape[1], dtype=np.float32)
+        weights = np.array(
+            [(1 + math.log(count)) * self._idf[row] for row, count in counts.items()],
+            dtype=np.float32,
+        )
+        point: Vector = weights @ self._matrix[list(counts)] / np.linalg.norm(weights)
+        return point
+
+    def idf(self, term: str) -> float | None:
+        """Return `1 + ln((1 + n) / (1 + n_with))` over n texts; None when none has the term."""
+        row = self._rows.get(term)
+        return None if row is None else self._idf[row]
+
+
+def topic_terms(reading: Reading) -> list[str]:
+    """Return a text's words and phrases, and the concepts that they can stand for."""
+    terms = []
+    for item in reading.items:
+        terms.append(item.stem)
+        terms.extend(f"={concept}" for concept in item.concepts)
+    return terms
+
+
+def intent_terms(reading: Reading) -> list[str]:
+    """Return the topic terms of a text, and every word of it alone and with its neighbour."""
+    stems = reading.stems
+    pairs = [f"{left} {right}" for left, right in pairwise(stems)]
+    return [*topic_terms(reading), *(f"'{stem}" for stem in stems), *pairs]
+
+
+def _identity(terms: list[str]) -> list[str]:
+    return terms
+
+
+def _vectorizer() -> TfidfVectorizer:
+    return TfidfVectorizer(analyzer=_identity, sublinear_tf=True)
+
+
+class TopicSpace(Space):
+    """The topics of a set of documents."""
+
+    def __init__(self, documents: Sequence[str]) -> None:
+        """Fit the space.
+
+        Args:
+            documents: At least one text with at least one word.
+
+        Raises:
+            ValueError: No document has a word (scikit-learn's empty vocabulary).
+        """
+        step = -(-len(documents) // MAX_DOCUMENTS)
+        sample = documents[::step]
+        vectorizer = _vectorizer()
+        weights = vectorizer.fit_transform([topic_terms(read(text)) for text in sample])
+        topics = min(MAX_TOPICS, max(2, len(sample) // 2), *weights.shape)
+        directions = randomized_svd(weights, topics, random_state=0)[2]
+        super().__init__(topic_terms, vectorizer, np.ascontiguousarray(directions.T, np.float32))
+        self._n_documents = len(sample)
+
+    @property
+    def trust(self) -> float:
+        """How far the documents can be believed, 0 to 1: a handful says little about topics.
+
+        n / (n + 3) for n documents; chosen by us.
+        """
+        return self._n_documents / (self._n_documents + 3)
+
+    def rarity(self, item: Item) -> float:
+        """Return how rare a word or its concepts are in the documents: 0 in all, 1 in none."""
+        known = [self.idf(term) for term in (item.stem, *(f"={c}" for c in item.concepts))]
+        lowest = min((idf for idf in known if idf is not None), default=None)
+        if lowest is None:
+            return 1.0
+        rarity = (lowest - 1) / math.log(1 + self._n_documents)
+        return 1 - self.trust * (1 - rarity)
+
+
+class IntentSpace(Space):
+    """What a support desk is asked for: one dimension an intent."""
+
+    def __init__(self, listing: str) -> None:
+        """Fit the space on sentences, as `data/intents.txt` writes them.
+
+        Solves the ridge regression in its dual form, `(K + RIDGE I)^-1 Y` with the sentences' dot
+        products K and the one-hot intents Y.
+        """
+        lines = [line for line in listing.splitlines() if line and not line.startswith("#")]
+        named = dict(line.split(":", 1) for line in lines)
+        groups = [named.pop(name).split() for name in list(named) if name.startswith("+")]
+        sentences = [(s.strip(), name) for name, all_ in named.items() for s in all_.split("|")]
+        self.intents: tuple[str, ...] = tuple(named)
+        vectorizer = _vectorizer()
+        weights = vectorizer.fit_transform([intent_terms(read(text)) for text, _ in sentences])
+        targets = np.array([[name == intent for intent in named] for _, name in sentences], float)
+        penalized = (weights @ weights.T).toarray() + RIDGE * np.eye(len(sentences))
+        matrix = weights.T @ solve(penalized, targets, assume_a="pos")
+        super().__init__(intent_terms, vectorizer, np.asarray(matrix, np.float32))
+        self._likeness = self._intent_likeness(groups)
+
+    def _intent_likeness(self, groups: Sequence[Sequence[str]]) -> Vector:
+        shared = np.array([[i in group for group in groups] for i in self.intents])
+        likeness: Vector = np.where(shared @ shared.T, CLOSENESS, 0).astype(np.float32)
+        np.fill_diagonal(likeness, 1)
+        return likeness
+
+    def strengths(self, point: Vector) -> Vector:
+        """Return how strongly a text at `point` expresses each intent, not negative."""
+        strengths: Vector = np.maximum(point, 0) ** SHARPNESS
+        return strengths
+
+    def spread(self, strengths: Vector) -> Vector:
+        """Return `strengths` with each intent's share given to the intents close to it, too."""
+        spread: Vector = self._likeness @ strengths
+        return spread
+
+
+@cache
+def intent_space() -> IntentSpace:
+    """Return the space of the sentences that ship with the package; fitted once a process."""
+    return IntentSpace(
+        resources.files("telemetry").joinpath("data/intents.txt").read_text(encoding="utf-8")
+    )
