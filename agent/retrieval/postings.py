@@ -49,8 +49,10 @@ class Postings:
         """Build the lists of a corpus.
 
         Args:
-            counts: Sparse CSR array of term counts, shape (n_chunks, n_terms), sorted indices.
+            counts: Sparse CSR array of term counts, shape (n_chunks, n_terms); its indices are
+                sorted in place, since the rounding of a norm depends on the order of its terms.
         """
+        counts.sort_indices()
         idf: Floats = TfidfTransformer().fit(counts).idf_
         norms = _norms(counts, idf)
         order = np.argsort(norms, kind="stable")

@@ -60,7 +60,7 @@ class _Reading:
     """The lists of one query by falling numerator, and how far each has been read."""
 
     def __init__(self, postings: Postings, query: list[tuple[int, float]], sums: Floats) -> None:
-        self._postings, self._sums = postings, sums
+        self._postings, self._sums, self._n_terms = postings, sums, len(query)
         spans = [np.arange(*postings.term_lists[term : term + 2]) for term, _ in query]
         factors = [weight * float(postings.idf[term]) for term, weight in query]
         numbers = np.concatenate(spans)
@@ -111,7 +111,7 @@ class _Reading:
     def _best(self, rows: list[Ints], k: int) -> Ints:
         """Return at least k rows, if there are as many, that score best by what was read."""
         pool = np.concatenate(rows)
-        wanted = k * (int(self._terms.max()) + 2)  # a row is here once a term, and as a best one
+        wanted = k * (self._n_terms + 1)  # a row is here once a term at most, and as a best one
         if len(pool) > wanted:
             scores = self._sums[pool] / self._postings.norms[pool]
             pool = pool[np.argpartition(scores, -wanted)[-wanted:]]

@@ -1,4 +1,4 @@
-"""Exact top-k search: the scores of `vectorizer.transform(query) @ matrix.T`, bit for bit."""
+"""Exact top-k search: the scores of `vectorizer.transform([query]) @ matrix.T`, bit for bit."""
 
 from __future__ import annotations
 

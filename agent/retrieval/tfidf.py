@@ -2,7 +2,9 @@
 
 The weighting is exactly `TfidfVectorizer(analyzer=tokenize)` of scikit-learn at its defaults: raw
 counts (sublinear_tf off), smoothed idf ln((1 + n) / (1 + df)) + 1, rows and query of Euclidean
-length 1, float64. A score is the dot product of query and row, that is their cosine, 0 to 1.
+length 1, float64. A score is the dot product of query and row, that is their cosine, from 0 to 1
+(up to rounding); it is that of `vectorizer.transform([query]) @ vectorizer.transform(texts).T` to
+the last bit.
 """
 
 from __future__ import annotations
