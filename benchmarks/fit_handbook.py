@@ -17,11 +17,10 @@ import re
 import sys
 import textwrap
 from collections import Counter
-from pathlib import Path
 
+from agent.retrieval.corpus import HANDBOOK, read_corpus
 from agent.retrieval.tokens import tokenize
 
-HANDBOOK = Path(__file__).parent.parent / "agent" / "data" / "handbook"
 TOLERANCE = 0.0003
 """Scores are published to three decimals; 0.0005 would be the edge of the rounding."""
 
@@ -93,13 +92,6 @@ PHRASES = {
     ],
 }
 Choice = dict[str, tuple[int, ...]]
-
-
-def read_chunks() -> dict[str, str]:
-    """Return heading and body of each chunk, blanks folded."""
-    sections = "\n".join(path.read_text() for path in sorted(HANDBOOK.glob("*.md")))
-    found = re.findall(r"^## ([^\n]*) \{#(\w+)\}\n(.*?)(?=^## |\Z)", sections, re.M | re.S)
-    return {anchor: " ".join(f"{heading} {body}".split()) for heading, anchor, body in found}
 
 
 class Fit:
@@ -204,7 +196,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="change the handbook")
     parser.add_argument("--runs", type=int, default=6, help="annealing runs (default 6)")
     options = parser.parse_args()
-    fit = Fit(read_chunks())
+    fit = Fit({chunk.id: chunk.text for chunk in read_corpus().chunks})
     _, best = min((search(fit, seed) for seed in range(options.runs)), key=lambda found: found[0])
     before, after = fit.scores(fit.start), fit.scores(best)
     for anchor, (_, published) in PUBLISHED.items():
