@@ -72,6 +72,7 @@ class SpanQueue(SpanProcessor):
             SPANS,
             lambda: ExporterOutlet(open_exporter(), destination),
             limits=limits,
+            destination=destination,
             dropped=dropped,
             complaint=complaint,
         )
@@ -85,7 +86,7 @@ class SpanQueue(SpanProcessor):
         self.worker.put(span, reserve=0 if is_root else self._reserve)
 
     def shutdown(self) -> None:
-        """Export what is queued, at most two seconds long."""
+        """Export what is queued, within the time box of an exit."""
         self.worker.close(EXIT_SECONDS)
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
@@ -109,6 +110,7 @@ class EventQueue(LogRecordProcessor):
             EVENTS,
             lambda: ExporterOutlet(open_exporter(), destination),
             limits=limits,
+            destination=destination,
             dropped=dropped,
             complaint=complaint,
         )
@@ -127,7 +129,7 @@ class EventQueue(LogRecordProcessor):
         )
 
     def shutdown(self) -> None:
-        """Export what is queued, at most two seconds long."""
+        """Export what is queued, within the time box of an exit."""
         self.worker.close(EXIT_SECONDS)
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:

@@ -78,6 +78,7 @@ class RecordSink:
             "records",
             lambda: _Writer(self.address, gate, labels, retention, clock),
             limits=limits,
+            destination=self.address.url,
             dropped=dropped,
         )
 
