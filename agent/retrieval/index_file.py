@@ -162,7 +162,7 @@ def read_index(path: Path) -> TfidfIndex:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            _check(path, json.loads(archive.read("manifest.json")))
+            _check(path, dict(json.loads(archive.read("manifest.json"))))
             with archive.open("chunks.jsonl") as lines:
                 chunks = [CorpusChunk(**json.loads(line)) for line in lines]
             words = json.loads(archive.read("vocabulary.json"))
