@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -260,6 +261,18 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "phrasing": "follow_up",
         "note": "an example",
     }
+
+
+def test_the_example_of_the_docs_is_a_golden_set(tmp_path: Path) -> None:
+    docs = Path(__file__).parents[2] / "docs" / "golden-set.md"
+    (example,) = re.findall(r"```yaml\n(.*?)```", docs.read_text(encoding="utf-8"), re.DOTALL)
+    golden = load_golden(write(tmp_path, example), IDS)
+
+    assert [(e.topic, len(e.rewrites), len(e.history)) for e in golden] == [
+        ("on", 2, 0),
+        ("on", 0, 1),
+        ("off", 0, 0),
+    ]
 
 
 def make_set() -> GoldenSet:
