@@ -194,6 +194,10 @@ _MEANINGS: Final = (
     ("efused", "connection refused", "Start the collector, or correct host and port."),
     ("imed out", "no answer in time", "Check the network and the collector's load."),
     ("DEADLINE_EXCEEDED", "no answer in time", "Check the network and the collector's load."),
+    ("BadStatusLine", "no HTTP server there", "It may speak gRPC: use port 4318, or set "
+     "OTEL_EXPORTER_OTLP_PROTOCOL=grpc."),
+    ("Connection aborted", "no HTTP server there", "It may speak gRPC: use port 4318, or set "
+     "OTEL_EXPORTER_OTLP_PROTOCOL=grpc."),
     ("Name or service not known", "unknown host", "Correct the host name."),
     ("resolution", "unknown host", "Correct the host name."),
     ("SSL", "TLS failed", "Use http:// for plain text, or set OTEL_EXPORTER_OTLP_CERTIFICATE."),

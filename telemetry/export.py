@@ -113,6 +113,7 @@ def make_export(
     options: ExportOptions = DEFAULT_OPTIONS,
     *,
     dropped: Dropped = ignore_drops,
+    complaint: Complaint | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Export:
     """Make the providers that options and environment ask for; set nothing, start nothing.
@@ -120,6 +121,7 @@ def make_export(
     Args:
         options: Our own settings; they win over the environment.
         dropped: Told `(signal, n)` of every loss, with the signal `spans` or `events`.
+        complaint: Says a trouble; by default one warning in the log.
         environment: Variables to read.
 
     Raises:
@@ -134,7 +136,7 @@ def make_export(
     for warning in dict.fromkeys(e.warning for e in (traces, logs) if e and e.warning):
         logger.warning(warning)
     resource = _resource(options)
-    complaint = Complaint()
+    complaint = complaint or Complaint()
     export = Export(traces=traces, logs=logs, summary=_summary(traces, logs, resource, options))
     if traces is not None:
         queue = _span_queue(traces, variables.traces.limits, dropped, complaint)
