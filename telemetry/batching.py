@@ -170,7 +170,10 @@ class BatchWorker(Generic[_T]):
                 return
             self._gave_up = True
             left = self._in_flight + _count(self._queue)
-        self._lose(left, f"{self._destination} did not answer before the process ended")
+        self._lose(
+            left,
+            f"{self._destination} did not answer in time. Check the network.",
+        )
 
     def _rouse(self) -> bool:
         with self._lock:

@@ -7,7 +7,6 @@ its own, so that one that is down hides no other.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -56,7 +55,7 @@ class Addresses:
 
 
 def examine(
-    addresses: Addresses, send_turn: SendTurn, environment: Mapping[str, str] = os.environ
+    addresses: Addresses, send_turn: SendTurn, environment: Mapping[str, str] | None = None
 ) -> Iterator[Hop]:
     """Check every hop, one after another, and yield each as soon as it is known."""
     timeout, patience = addresses.timeout_seconds, addresses.patience_seconds
@@ -98,7 +97,7 @@ def _turn(send_turn: SendTurn, sent: list[SentTurn]) -> str:
     return f"outcome {turn.outcome}, trace {turn.trace_id or 'none'}"
 
 
-def _otlp(addresses: Addresses, environment: Mapping[str, str]) -> Hop:
+def _otlp(addresses: Addresses, environment: Mapping[str, str] | None) -> Hop:
     """Send a span the way every span goes, without retries."""
     heard = _Heard()
 

@@ -55,8 +55,9 @@ class ExportVariables:
     logs: SignalVariables
 
 
-def read_export(environment: Mapping[str, str] = os.environ) -> ExportVariables:
-    """Read the standard `OTEL_*` variables. Empty ones count as unset."""
+def read_export(environment: Mapping[str, str] | None = None) -> ExportVariables:
+    """Read the standard `OTEL_*` variables, by default of the process. Empty means unset."""
+    environment = os.environ if environment is None else environment
     return ExportVariables(
         is_disabled=_is_on(environment.get("OTEL_SDK_DISABLED")),
         traces=_signal(environment, "TRACES", "BSP", delay_ms=5_000),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 import sys
 import time
 from collections.abc import Mapping
@@ -96,7 +95,7 @@ def setup_export(
     options: ExportOptions = DEFAULT_OPTIONS,
     *,
     dropped: Dropped = ignore_drops,
-    environment: Mapping[str, str] = os.environ,
+    environment: Mapping[str, str] | None = None,
 ) -> Export:
     """Make the export as `make_export` does, and set its providers where none is set.
 
@@ -114,7 +113,7 @@ def make_export(
     *,
     dropped: Dropped = ignore_drops,
     complaint: Complaint | None = None,
-    environment: Mapping[str, str] = os.environ,
+    environment: Mapping[str, str] | None = None,
 ) -> Export:
     """Make the providers that options and environment ask for; set nothing, start nothing.
 
@@ -122,7 +121,7 @@ def make_export(
         options: Our own settings; they win over the environment.
         dropped: Told `(signal, n)` of every loss, with the signal `spans` or `events`.
         complaint: Says a trouble; by default one warning in the log.
-        environment: Variables to read.
+        environment: Variables to read; those of the process when None.
 
     Raises:
         ExportSettingsError: Settings that are unknown or contradict each other.

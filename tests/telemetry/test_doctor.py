@@ -181,7 +181,7 @@ OTLP_TROUBLES: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "wrong-path": (
         lambda: collector(status=404), "http/protobuf", "HTTP 404", "Give the base URL"
     ),
-    "no-answer": (black_hole, "http/protobuf", "did not answer", "Check the collector's log."),
+    "no-answer": (black_hole, "http/protobuf", "did not answer in time", "Check the network"),
     "http-to-a-grpc-port": (
         grpc_collector, "http/protobuf", "no HTTP server there", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"
     ),

@@ -8,7 +8,15 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, TraceIdRatioBased
-from opentelemetry.trace import Span, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+    set_span_in_context,
+)
 
 from telemetry import names
 from telemetry.errors import ExportSettingsError
@@ -146,6 +154,21 @@ def test_one_failed_turn_keeps_the_trace_it_shares(nothing: Bench) -> None:
         nothing.turn({names.RAG_OUTCOME: names.GAVE_UP}, nodes=1)
 
     assert len(nothing.names) == 5
+
+
+def test_a_turn_under_a_caller_elsewhere_is_decided_at_its_own_end(nothing: Bench) -> None:
+    caller = SpanContext(
+        trace_id=7, span_id=7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED)
+    )
+    for outcome in (names.ANSWERED, names.NO_RESULTS):
+        context = set_span_in_context(NonRecordingSpan(caller))
+        with nothing.tracer.start_as_current_span("invoke_workflow g", context) as span:
+            span.set_attribute(names.RAG_OUTCOME, outcome)
+
+    (kept,) = nothing.exporter.get_finished_spans()
+
+    assert kept.parent == caller
+    assert kept.attributes == {names.RAG_OUTCOME: names.NO_RESULTS}
 
 
 def test_a_span_that_ends_after_its_trace_follows_the_decision(nothing: Bench) -> None:
