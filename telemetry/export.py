@@ -4,6 +4,9 @@ A library must not do this: `instrument` uses the provider it is given, or the g
 none. Here the process is ours. Nothing set in options and environment means nothing is made: no
 provider, no thread, no connection. What is made is bounded, counted and gone in two seconds at
 exit, whatever the collector does.
+
+A process may fork after the set-up, and over HTTP after the first export too; gRPC itself wants
+the fork before the first export.
 """
 
 from __future__ import annotations

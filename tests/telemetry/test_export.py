@@ -291,7 +291,7 @@ def run(script: str, environment: dict[str, str]) -> Ended:
     """Run a script that prints `time.monotonic()` as its last line."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
     process = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script],  # 3.12 warns of fork
         check=False,
         capture_output=True,
         text=True,

@@ -228,6 +228,7 @@ def test_a_reader_survives_a_lost_connection(new_postgres_schema: Callable[[], s
         assert reader.count() == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_opens_a_connection_of_its_own(filled: RecordReader) -> None:
     assert filled.count() == 5
     pid = os.fork()

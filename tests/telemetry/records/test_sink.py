@@ -40,7 +40,7 @@ def make_sink(url: str | Path, books: Books | None = None, **options: object) ->
 
 def run_python(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", script, *arguments],
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *arguments],
         check=False,
         capture_output=True,
         text=True,
