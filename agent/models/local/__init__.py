@@ -1,0 +1,1 @@
+"""The `local` chat model: classical text methods that run here, without key or network."""

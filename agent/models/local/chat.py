@@ -1,0 +1,113 @@
+"""The `local` chat model: answers any question about the documents, without key or network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from pydantic import Field
+
+from agent.errors import EmptyCorpusError, ModelRequestError
+from agent.models.in_process import InProcessChat
+from agent.models.local.corpus import Passage
+from agent.models.local.extractor import answer
+from agent.models.local.followup import standalone
+from agent.models.local.grading import passes
+from agent.models.local.labelled import LabelledQuestion, load_labelled
+from agent.models.local.lexicon import load_lexicon
+from agent.models.local.rewriter import rewrite
+from agent.models.local.topic import verdict
+from agent.models.local.understanding import Understanding
+from agent.retrieval.tfidf import CorpusChunk, TfidfIndex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """A chunk as a request brings it."""
+
+    id: str
+    text: str
+
+
+class LocalChat(InProcessChat):
+    """Judges, rewrites and quotes with classical text methods; deterministic, a few ms a turn.
+
+    The guard, the grader and the rewriter share one picture of a question before the documents
+    (`Understanding.view`): which sentences speak of what it asks, by word stem, by meaning (a
+    lexicon of support English) and by its likeness to labelled questions.
+    """
+
+    model_name: str = "local"
+    understanding: Understanding = Field(repr=False, exclude=True)
+    index: TfidfIndex | None = Field(default=None, repr=False, exclude=True)
+    """The documents as search sees them; None when there are none."""
+
+    @classmethod
+    def fit(
+        cls,
+        chunks: Iterable[CorpusChunk],
+        *,
+        index: TfidfIndex | None = None,
+        labelled: Sequence[LabelledQuestion] | None = None,
+    ) -> Self:
+        """Learn the documents.
+
+        Args:
+            chunks: The documents' chunks, with distinct ids; none at all is allowed.
+            index: The index over the same chunks, when there is one already.
+            labelled: Labelled questions; None for the packaged ones. Their answers count when all
+                of them are chunks of the documents.
+        """
+        chunks = list(chunks)
+        known = load_labelled() if labelled is None else labelled
+        return cls(
+            understanding=Understanding(chunks, known, load_lexicon()),
+            index=index or _index(chunks),
+        )
+
+    def reply(self, task: str, data: dict[str, Any]) -> dict[str, Any] | str:
+        """Return the verdict, the query or the text of an answer.
+
+        Raises:
+            ModelRequestError: The task is none of the five.
+        """
+        match task:
+            case "enhance":
+                return {"question": self._enhance(data["question"], data["history"])}
+            case "guard":
+                view = self.understanding.view(data["question"])
+                weights = self.understanding.weights
+                return {**verdict(view.topic, weights.topic, weights.topic_probability)}
+            case "grade":
+                view = self.understanding.view(data["question"])
+                is_relevant = passes(view, _Given(**data["chunk"]), self.understanding)
+                return {"relevant": "yes" if is_relevant else "no"}
+            case "rewrite":
+                return {"query": self._rewrite(data)}
+            case "answer":
+                view = self.understanding.view(data["question"])
+                passages: list[Passage] = [_Given(**chunk) for chunk in data["chunks"]]
+                return answer(view, passages, self.understanding)
+        raise ModelRequestError(self.model_name, f"got the unknown task {task!r}")
+
+    def _enhance(self, question: str, history: list[dict[str, str]]) -> str:
+        asked = [message["text"] for message in history if message["role"] == "user"]
+        return standalone(question, asked, self.understanding.lexicon)
+
+    def _rewrite(self, data: dict[str, Any]) -> str:
+        query = data["query"]
+        attempts = data.get("attempts", ())
+        earlier = [attempt["query"] for attempt in attempts] or [query]
+        tried = {id_ for attempt in attempts for id_ in attempt["chunk_ids"]}
+        if not attempts and self.index is not None:
+            tried = {chunk.id for chunk, _ in self.index.search(query, 2)}
+        view = self.understanding.view(data.get("question", query))
+        return rewrite(view, earlier, tried, self.understanding, self.index)
+
+
+def _index(chunks: Sequence[CorpusChunk]) -> TfidfIndex | None:
+    try:
+        return TfidfIndex.fit(chunks)
+    except EmptyCorpusError:
+        return None

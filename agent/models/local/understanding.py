@@ -1,0 +1,154 @@
+"""What the local model makes of a question, given its documents; fitted when it is loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, Final
+
+import numpy as np
+
+from agent.models.local.corpus import Corpus, Floats, Match, Passage
+from agent.models.local.evidence import Evidence, LabelledEvidence, targets_of
+from agent.models.local.labelled import LabelledQuestion
+from agent.models.local.lexicon import Lexicon
+from agent.models.local.reading import read
+from agent.models.local.relevance import (
+    EVIDENCE_FEATURES,
+    PAIR_FEATURES,
+    LogisticWeights,
+    evidence_features,
+    pair_features,
+)
+from agent.models.local.spelling import Speller
+from agent.models.local.topic import TOPIC_FEATURES, topic_features
+from agent.models.local.words import is_content, words
+from agent.retrieval.tokens import FUNCTION_WORDS
+
+WEIGHTS_FILE: Final = "data/local/weights.json"
+_VIEWS_KEPT: Final = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """The fitted numbers of the model, for documents with labelled questions or without."""
+
+    relevance: LogisticWeights
+    pass_logit: float
+    """Least log odds of relevance with which a chunk passes the grader."""
+    topic: LogisticWeights
+    topic_probability: float
+    """Least probability of being on topic with which a question passes the guard."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A question, seen before the documents."""
+
+    question: str
+    match: Match
+    logits: Floats
+    """Log odds that each chunk answers it, shape (n_chunks,)."""
+    evidence: Evidence
+    """What labelled questions tell."""
+    topic: Floats
+    """Features of the topic check, shape (len(TOPIC_FEATURES),)."""
+
+
+class Understanding:
+    """The documents, the lexicon and the labelled questions, put together."""
+
+    def __init__(
+        self,
+        chunks: Sequence[Passage],
+        labelled: Sequence[LabelledQuestion],
+        lexicon: Lexicon,
+        weights: Weights | None = None,
+    ) -> None:
+        """Index the documents and learn from the labelled questions.
+
+        The answers of the labelled questions count when every one is a chunk of the documents;
+        else the labels belong to other documents and tell only what is on and off topic.
+
+        Args:
+            chunks: The documents' chunks, with distinct ids; may be empty.
+            labelled: Labelled questions, of these documents or of others.
+            lexicon: The words and phrases to know.
+            weights: The model's fitted numbers; None for the packaged ones.
+        """
+        self.lexicon: Final = lexicon
+        self.corpus: Final = Corpus(chunks, lexicon)
+        known = {word for q in labelled if q.is_well_spelled for word in words(q.text)}
+        self.speller: Final = Speller(
+            known | lexicon.vocabulary | FUNCTION_WORDS, self.corpus.vocabulary
+        )
+        answers = {id_ for question in labelled for id_ in question.answers}
+        self.has_labels: Final = bool(answers) and answers <= self.corpus.rows.keys()
+        self.weights: Final = weights or load_weights(
+            "labelled" if self.has_labels else "unlabelled"
+        )
+        self.view: Final = lru_cache(maxsize=_VIEWS_KEPT)(self._view)
+        self._learn(labelled)
+
+    def _learn(self, labelled: Sequence[LabelledQuestion]) -> None:
+        """Fit the evidence; without labels of these documents, on the wording alone."""
+        corpus = self.corpus if self.has_labels else Corpus([], self.lexicon)
+        answers = [question.answers if self.has_labels else () for question in labelled]
+        self.labelled_matches: Final = [self.match(q.text, corpus) for q in labelled]
+        self.evidence: Final = LabelledEvidence(
+            self.labelled_matches,
+            targets_of(answers, [question.is_on_topic for question in labelled], corpus),
+            corpus,
+        )
+
+    def match(self, question: str, corpus: Corpus | None = None) -> Match:
+        """Read a question, mend its typing mistakes and match it against the documents."""
+        reading = read(question, self.lexicon, self.speller.mend)
+        return (self.corpus if corpus is None else corpus).match(reading)
+
+    def view_from(self, question: str, match: Match, evidence: Evidence) -> View:
+        """Return the view of a question."""
+        logits = self.weights.relevance.logit(self.relevance_features(question, match, evidence))
+        return View(
+            question=question,
+            match=match,
+            logits=logits,
+            evidence=evidence,
+            topic=topic_features(match, self.corpus, logits, evidence),
+        )
+
+    def relevance_features(self, question: str, match: Match, evidence: Evidence) -> Floats:
+        """Return the relevance features of a question with each chunk, shape (n_chunks, n)."""
+        features = pair_features(question, match, self.corpus)
+        if self.has_labels:
+            features = np.hstack([features, evidence_features(evidence)])
+        return features
+
+    def _view(self, question: str) -> View:
+        match = self.match(question)
+        return self.view_from(question, match, self.evidence.score(match))
+
+
+@cache
+def load_weights(name: str) -> Weights:
+    """Return the packaged weights, `labelled` or `unlabelled`.
+
+    They are made by `python benchmarks/local_model.py --fit`.
+    """
+    data = json.loads((files("agent") / WEIGHTS_FILE).read_text(encoding="utf-8"))[name]
+    extra = EVIDENCE_FEATURES if name == "labelled" else ()
+    return Weights(
+        relevance=_logistic(data["relevance"], (*PAIR_FEATURES, *extra)),
+        pass_logit=data["pass_logit"],
+        topic=_logistic(data["topic"], TOPIC_FEATURES),
+        topic_probability=data["topic_probability"],
+    )
+
+
+def _logistic(data: dict[str, Any], features: Sequence[str]) -> LogisticWeights:
+    return LogisticWeights(
+        intercept=data["intercept"], weights=np.array([data[name] for name in features])
+    )
