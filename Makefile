@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := requirements.lock
+# What the image installs: no test tools, and the build backend for the package itself.
+RUNTIME_LOCK := requirements-runtime.lock
 # Debian packages of the servers that tests and demo start on loopback, each as package:command.
 SERVERS := prometheus:prometheus prometheus-alertmanager:prometheus-alertmanager chromium:chromium
 PYTEST_WORKERS ?= 2
@@ -35,9 +37,12 @@ types: $(READY)
 bench: $(READY) ## Print the benchmarks' tables (long).
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
-lock: ## Write the lock file anew from pyproject.toml (needs uv).
+lock: ## Write the lock files anew from pyproject.toml (needs uv).
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o $(LOCK)
+	echo hatchling | uv pip compile pyproject.toml - --extra openai --extra postgres --universal \
+	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --no-annotate --no-header -c $(LOCK) -o $(RUNTIME_LOCK)
 
 $(READY): $(LOCK) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
