@@ -26,6 +26,7 @@ from agent.models.support import SupportModel
 from agent.retrieval.corpus import HANDBOOK, read_corpus
 from agent.retrieval.index_file import read_index
 from agent.retrieval.tfidf import CorpusChunk, TfidfIndex, TfidfRetriever
+from agent.routers import GRADING_ROUTERS
 from agent.service import SupportAgent
 from agent.settings import Settings
 from telemetry import names
@@ -80,7 +81,7 @@ class Composition:
             settings.model,
             in_process={
                 "golden": lambda: GoldenChat(golden=self.golden),
-                "local": lambda: LocalChat.fit(self.index.chunks),
+                "local": lambda: LocalChat.fit(self.index.chunks, index=self.index),
             },
             settings=ModelSettings(
                 timeout_seconds=settings.model_timeout_seconds, base_url=settings.base_url
@@ -111,7 +112,10 @@ class Composition:
             settings: May differ from the composition's in the shape of the graph, the bound, k,
                 `min_score` and what the rewriter reads; documents and model stay the same.
         """
-        graph = build_graph(topic_check=settings.topic_check, router_order=settings.router_order)
+        graph = build_graph(
+            topic_check=settings.topic_check,
+            route_after_grading=GRADING_ROUTERS[settings.router_order],
+        )
         subjects = settings.subjects or _subjects(settings, self.index.chunks)
         return SupportAgent(
             graph=self._observed(graph, settings),

@@ -11,8 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from agent import nodes
 from agent.context import AgentContext
 from agent.errors import RecursionLimitTooLowError
-from agent.routers import route_after_topic_check, route_budget_first, route_evidence_first
-from agent.settings import RouterOrder
+from agent.routers import GradingRouter, route_after_topic_check, route_evidence_first
 from agent.state import SupportState
 from agent.steps import BodyNode
 
@@ -23,14 +22,14 @@ SupportGraph = CompiledStateGraph[SupportState, AgentContext, Any, Any]
 def build_graph(
     *,
     topic_check: bool = True,
-    router_order: RouterOrder = "evidence_first",
+    route_after_grading: GradingRouter = route_evidence_first,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> SupportGraph:
     """Return the compiled graph.
 
     Args:
         topic_check: False leaves the guardrail and its handler out, to see what they cost.
-        router_order: `budget_first` is the published mistake, for the lab and the game day.
+        route_after_grading: Another router, for the lab and the game day.
         checkpointer: Keeps the conversation between turns; None for single questions.
     """
     graph = StateGraph(SupportState, context_schema=AgentContext)
@@ -60,7 +59,7 @@ def build_graph(
     graph.add_edge("fetch_content", "assess_relevance")
     graph.add_conditional_edges(
         "assess_relevance",
-        route_evidence_first if router_order == "evidence_first" else route_budget_first,
+        route_after_grading,
         {
             "generate_response": "generate_response",
             "optimize_query": "optimize_query",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Final, Literal
 
+from agent.settings import RouterOrder
 from agent.state import SupportState
 
 AfterTopicCheck = Literal["fetch_content", "handle_off_topic"]
 AfterGrading = Literal["generate_response", "optimize_query", "handle_no_results"]
+GradingRouter = Callable[[SupportState], AfterGrading]
+"""Chooses after each grading; the only router of which there are several."""
 
 
 def route_after_topic_check(state: SupportState) -> AfterTopicCheck:
@@ -42,3 +46,9 @@ def route_budget_first(state: SupportState) -> AfterGrading:
 def has_evidence(state: SupportState) -> bool:
     """Whether a chunk of the last retrieval passed, or was kept because its grading failed."""
     return any(chunk["grade"] != "fail" for chunk in state["attempts"][-1]["chunks"])
+
+
+GRADING_ROUTERS: Final[Mapping[RouterOrder, GradingRouter]] = {
+    "evidence_first": route_evidence_first,
+    "budget_first": route_budget_first,
+}

@@ -6,6 +6,7 @@ import click
 
 from agent.commands.options import agent_options
 from agent.graph import build_graph
+from agent.routers import GRADING_ROUTERS
 from agent.settings import Settings
 
 
@@ -13,5 +14,8 @@ from agent.settings import Settings
 @agent_options
 def graph(settings: Settings) -> None:
     """Print the graph as Mermaid text."""
-    wired = build_graph(topic_check=settings.topic_check, router_order=settings.router_order)
+    wired = build_graph(
+        topic_check=settings.topic_check,
+        route_after_grading=GRADING_ROUTERS[settings.router_order],
+    )
     click.echo(wired.get_graph().draw_mermaid())

@@ -12,6 +12,7 @@ from langgraph.errors import GraphRecursionError
 from agent.context import AgentContext
 from agent.errors import RecursionLimitTooLowError
 from agent.graph import build_graph, longest_path, recursion_limit
+from agent.routers import route_budget_first
 from agent.state import SupportState
 
 
@@ -110,7 +111,7 @@ def test_topic_check_off_leaves_the_guard_and_its_handler_out() -> None:
 
 def test_budget_first_discards_a_hit_on_the_last_retrieval() -> None:
     replies = {"grade": in_turn("no", "no", "no", "no", "yes", "no")}
-    end = run(make_context(replies), router_order="budget_first")
+    end = run(make_context(replies), route_after_grading=route_budget_first)
 
     assert (end["outcome"], end["reason"], end["llm_calls"]) == (
         "no_results",
@@ -119,13 +120,9 @@ def test_budget_first_discards_a_hit_on_the_last_retrieval() -> None:
     )
 
 
-def test_a_route_that_the_graph_does_not_know_raises_at_the_edge(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("agent.graph.route_evidence_first", lambda _: "nowhere")
-
+def test_a_route_that_the_graph_does_not_know_raises_at_the_edge() -> None:
     with pytest.raises(KeyError, match="nowhere"):
-        run(make_context())
+        run(make_context(), route_after_grading=lambda _: "nowhere")
 
 
 def test_rewriting_does_nothing_when_an_edge_reaches_it_at_the_limit() -> None:

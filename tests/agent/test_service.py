@@ -18,7 +18,7 @@ def make_agent(
     replies: Mapping[str, Any] | None = None, *, context: AgentContext | None = None, **changes: Any
 ) -> SupportAgent:
     return SupportAgent(
-        graph=build_graph(), context=context or make_context(replies or {}), **changes
+        **{"graph": build_graph(), "context": context or make_context(replies or {}), **changes}
     )
 
 
@@ -72,11 +72,9 @@ def test_a_retriever_that_fails_gives_a_polite_reply_and_its_code(
     assert "secret" not in answer.reply + caplog.text
 
 
-def test_a_run_that_its_recursion_limit_ends_is_a_reply_with_what_it_had_spent(
-    mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agent.graph.route_evidence_first", lambda _: "optimize_query")
-    answer = ask(make_agent(), mode)
+def test_a_run_that_its_recursion_limit_ends_is_a_reply_with_what_it_had_spent(mode: str) -> None:
+    graph = build_graph(route_after_grading=lambda _: "optimize_query")
+    answer = ask(make_agent(graph=graph), mode)
 
     assert (answer.outcome, answer.reason, answer.retrievals) == (
         "recursion_limit", "recursion_limit", 4,
