@@ -100,7 +100,7 @@ class _Reading:
         for index, limit in enumerate(self._limits.astype(np.int32)):
             start, read, size = self._starts[index], self._read[index], self._sizes[index]
             unread = rows[start + read : start + size]
-            stops[index] += np.searchsorted(unread, limit)
+            stops[index] += unread.searchsorted(limit)
             parts.append(rows[start + read : start + stops[index]])
         new = np.concatenate(parts)
         np.add.at(self._sums, new, np.repeat(self._numerators, stops - self._read))
@@ -150,7 +150,7 @@ class _Reading:
 
 def is_member(members: Ints, rows: Ints) -> NDArray[np.bool_]:
     """Say for each row whether it is among the members; both ascending, members not empty."""
-    at = np.searchsorted(members, rows)
+    at = members.searchsorted(rows)
     at[at == len(members)] = 0
     hit: NDArray[np.bool_] = members[at] == rows
     return hit
