@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from telemetry.batching import BatchLimits
 
@@ -92,9 +92,10 @@ def silence_tracers(environment: MutableMapping[str, str] = os.environ) -> tuple
     for name in changed:
         environment[name] = "false"
     if changed:
-        from langsmith.utils import get_env_var
+        from langsmith import utils
 
-        get_env_var.cache_clear()
+        remembered: Any = utils.get_env_var
+        remembered.cache_clear()
     return changed
 
 
