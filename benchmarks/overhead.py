@@ -155,6 +155,9 @@ def switched(variant: Variant) -> Iterator[None]:
         variant.off()
 
 
+GC = False
+
+
 def run(found: list[Variant], turns: int, call: Callable[[Any, Any], Any]) -> None:
     """Time every variant once a round."""
     given = {"question": bench.QUESTION}
@@ -164,7 +167,7 @@ def run(found: list[Variant], turns: int, call: Callable[[Any, Any], Any]) -> No
             for _ in range(10):
                 call(variant.target, given)
     gc.collect()
-    gc.disable()
+    if not GC: gc.disable()
     for _ in range(turns):
         for variant in order.sample(found, len(found)):
             with switched(variant):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,9 +20,7 @@ from opentelemetry.trace import INVALID_SPAN, Span, StatusCode, set_span_in_cont
 
 from telemetry import names
 from telemetry.content import error_type
-from telemetry.facts import Seen
-from telemetry.observe import observe
-from telemetry.readers import updates_of
+from telemetry.observe import Attributes, observe
 
 if TYPE_CHECKING:
     from telemetry.probe import Probe
@@ -29,51 +28,35 @@ if TYPE_CHECKING:
 
 STOPPED: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """Raised in a node or a run that somebody stopped: an outcome, not an error."""
-
 EXHAUSTED: Final = object()
 """Stands for the end of a stream."""
 
-_TURN_KEY: Final = otel.create_key("loopscope-turn")
-_EXECUTION_KEY: Final = otel.create_key("loopscope-execution")
+TURN: Final[ContextVar[RunningTurn | None]] = ContextVar("loopscope_turn", default=None)
+"""The turn that the current context belongs to; it may have ended."""
 
 
 def current_turn() -> RunningTurn | None:
-    """Return the turn that the current context belongs to, None outside one."""
-    turn: RunningTurn | None = otel.get_current().get(_TURN_KEY)  # type: ignore[assignment]
+    """Return the running turn that the current context belongs to, None outside one."""
+    turn = TURN.get()
     return None if turn is None or turn.is_closed else turn
 
 
-def current_execution() -> Execution | None:
-    """Return the node execution that the current context belongs to, None outside one."""
-    return otel.get_current().get(_EXECUTION_KEY)  # type: ignore[return-value]
+class Within:
+    """Makes a turn and its span current for the time of a `with` block, in one task or thread."""
 
+    __slots__ = ("_context_token", "_turn", "_turn_token")
 
-def context_of_turn(turn: RunningTurn, span: Span, base: Context) -> Context:
-    """Return the context in which a turn's graph runs: its span is the current one."""
-    return set_span_in_context(span, otel.set_value(_TURN_KEY, turn, base))
+    def __init__(self, turn: RunningTurn) -> None:
+        self._turn = turn
 
+    def __enter__(self) -> None:
+        self._turn_token = TURN.set(self._turn)
+        self._context_token = otel.attach(self._turn.context)
 
-def next_in(context: Context, chunks: Iterator[Any]) -> Any:
-    """Return the next chunk, or `EXHAUSTED`, with the context current only while it is made."""
-    token = otel.attach(context)
-    try:
-        return next(chunks, EXHAUSTED)
-    finally:
-        otel.detach(token)
-
-
-async def anext_in(context: Context, chunks: AsyncIterator[Any]) -> Any:
-    """Return the next chunk, or `EXHAUSTED`, with the context current only while it is made."""
-    token = otel.attach(context)
-    try:
-        chunk = await anext(chunks, EXHAUSTED)
-    except GeneratorExit:  # the task was dropped, and its context with it: nothing to reset
-        raise
-    except BaseException:
-        otel.detach(token)
-        raise
-    otel.detach(token)
-    return chunk
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not GeneratorExit:  # then the task was dropped, and its context with it
+            otel.detach(self._context_token)
+            TURN.reset(self._turn_token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +67,7 @@ class Node:
     path: str
     """Name, or `outer/inner` for a node of a subgraph."""
     role: str
+    span_name: str
     may_retry: bool = False
     """A retry policy may start it again after it raised."""
     may_time_out: bool = False
@@ -97,107 +81,120 @@ class Execution:
         turn: The turn it belongs to.
         node: The node.
         key: What the turn knows it by: LangGraph's namespace of the task.
-        step: The superstep.
+        metadata: LangGraph's metadata of the task.
     """
 
-    __slots__ = (
-        "_ended_ns", "_error", "_seconds", "_started", "context", "given", "is_remote", "key",
-        "node", "span", "step", "tries", "turn",
-    )  # fmt: skip
+    tries = 1
+    is_remote = False
+    """It searched over a network."""
+    given: Any = None
+    """What the first of several steps was given; held until the last has run."""
+    span: Span = INVALID_SPAN
+    context: Context | None = None
+    """Current while the node's code runs, where its span is recorded."""
+    _error: BaseException | None = None
+    _ended: tuple[int, float] | None = None
+    """(Unix time in nanoseconds, seconds taken) of a try that failed and may be tried again."""
 
-    def __init__(self, turn: RunningTurn, node: Node, key: str, step: int) -> None:
-        base = otel.get_current()
+    def __init__(
+        self, turn: RunningTurn, node: Node, key: str, metadata: Mapping[str, Any]
+    ) -> None:
         self.turn = turn
         self.node = node
         self.key = key
-        self.step = step
-        self.tries = 1
-        self.is_remote = False
-        self.given: Any = None
-        """What the first of several steps was given; held until the last has run."""
-        self.span: Span = INVALID_SPAN
+        self._metadata = metadata
         if turn.is_recording:
-            self.span = node.probe.tracer.start_span(names.SPAN_NODE.format(node=node.path), base)
-            base = set_span_in_context(self.span, base)
-        self.context = otel.set_value(_EXECUTION_KEY, self, base)
-        self._error: BaseException | None = None
-        self._ended_ns: int | None = None
-        self._seconds = 0.0
+            base = otel.get_current()
+            self.span = node.probe.tracer.start_span(node.span_name, base)
+            self.context = set_span_in_context(self.span, base)
         self._started = time.perf_counter()
+
+    @property
+    def step(self) -> int:
+        """The superstep, as LangGraph counts it."""
+        step = self._metadata.get("langgraph_step", 0)
+        return step if isinstance(step, int) else 0
 
     def begin_again(self) -> None:
         """Note that the retry policy tries the node again."""
         self.tries += 1
-        if self.span.is_recording():
+        if self.context is not None:
             failed = {} if self._error is None else {names.ERROR_TYPE: error_type(self._error)}
             self.span.add_event(names.EVENT_RETRY, failed)
-        self._error = None
+        self._error = self._ended = None
 
     def returned(self, output: Any, state: Any) -> None:
-        """Note what the node returned and was given, and end it. Keeps neither."""
-        attributes: dict[str, Any] = {}
+        """Note what the node returned and was given, and end it. Keeps neither, never raises."""
+        seconds = time.perf_counter() - self._started
+        attributes: Attributes | None = None
         try:
-            seen = Seen(updates_of(output), state, self.turn.book.chunk_ids)
-            attributes = observe(self, seen)
+            attributes = observe(self, output, state)
         except Exception as error:  # noqa: BLE001 - a reader or a hook of the user's
             self.node.probe.failed("reader", error)
-        self._end(attributes)
+        self._end(seconds, attributes)
 
     def raised(self, error: BaseException, state: Any) -> None:
-        """Note what the node raised. Control flow and a stop are no errors."""
+        """Note what the node raised. Control flow and a stop are no errors. Never raises."""
         if isinstance(error, ParentCommand):
             self.returned(error.args[0], state)
             return
+        seconds = time.perf_counter() - self._started
         if isinstance(error, GraphBubbleUp):
-            if isinstance(error, GraphInterrupt) and self.span.is_recording():
+            if isinstance(error, GraphInterrupt):
                 self.span.add_event(names.EVENT_INTERRUPTED)
-            self._end({})
+            self._end(seconds)
             return
-        self._ended_ns = time.time_ns()
-        self._seconds = time.perf_counter() - self._started
         if isinstance(error, STOPPED):
-            if not self.node.may_time_out:
-                self._end({})
+            if self.node.may_time_out:
+                self._ended = (time.time_ns(), seconds)
+            else:
+                self._end(seconds)
             return
+        self._ended = (time.time_ns(), seconds)
         self._error = error
         if not self.node.may_retry:
             self.give_up()
 
     def give_up(self, error: BaseException | None = None) -> None:
-        """End a failed execution that nothing tries again.
+        """End an execution that is still open: it failed and nothing tries it again, or was left.
 
         Args:
             error: Why, where the node itself saw only that it was stopped.
         """
-        error = self._error or error
+        error, self._error = self._error or error, None
+        seconds = self._ended[1] if self._ended else time.perf_counter() - self._started
         if error is None:
-            self._end({})
+            self._end(seconds)
             return
         kind = error_type(error)
         node = self.node
         if node.role == names.RETRIEVE:
             self.turn.book.retrieval_failed()
         node.probe.run_metrics.node_error(node.path, kind)
-        if self.span.is_recording():
+        if self.context is not None:
             self.span.set_status(StatusCode.ERROR)
             self.span.add_event(names.EVENT_EXCEPTION, node.probe.gate.exception(error))
-        self._error = None
-        self._end({names.ERROR_TYPE: kind})
+        self._end(seconds, {names.ERROR_TYPE: kind})
 
-    def _end(self, attributes: dict[str, Any]) -> None:
-        """End the span, count the time, and leave the turn's list of open executions."""
-        node, self.given = self.node, None
-        if not self.turn.leave(self):
+    def _end(self, seconds: float, attributes: Attributes | None = None) -> None:
+        """Leave the turn's open executions, note the time, end the span."""
+        turn, node = self.turn, self.node
+        if turn.executions.pop(self.key, None) is None:
             return  # the turn ended first, and ended this too
-        if self.span.is_recording():
-            attributes[names.RAG_NODE] = node.path
-            attributes[names.RAG_STEP] = self.step
-            attributes[names.RAG_ATTEMPT] = self.turn.book.attempt
-            if node.role != names.NONE:
-                attributes[names.RAG_ROLE] = node.role
-            if self.tries > 1:
-                attributes[names.RAG_TRIES] = self.tries
-            self.span.set_attributes(attributes)
-            self.span.end(self._ended_ns)
-        seconds = self._seconds if self._ended_ns else time.perf_counter() - self._started
-        node.probe.run_metrics.node(node.path, seconds)
+        turn.times.append((node, seconds))
+        self.given = None
+        if self.context is None:
+            return
+        shown: Attributes = {
+            names.RAG_NODE: node.path,
+            names.RAG_STEP: self.step,
+            names.RAG_ATTEMPT: turn.book.attempt,
+        }
+        if node.role != names.NONE:
+            shown[names.RAG_ROLE] = node.role
+        if self.tries > 1:
+            shown[names.RAG_TRIES] = self.tries
+        if attributes:
+            shown.update(attributes)
+        self.span.set_attributes(shown)
+        self.span.end(self._ended[0] if self._ended else None)

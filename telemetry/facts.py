@@ -8,34 +8,6 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What a reader may look at. Nothing of it may be kept or changed: take copies."""
-
-    update: Mapping[str, Any]
-    """What the node returned."""
-    state: Any
-    """What the node was given: a mapping or the graph's own state class, as it is now."""
-    chunk_ids: Sequence[str] = ()
-    """Ids of the turn's latest retrieval, in rank order."""
-
-    def get(self, *keys: str) -> Any:
-        """Return the first of the keys that the update has, else that the state has, else None."""
-        for key in keys:
-            if (value := self.update.get(key)) is not None:
-                return value
-        return self.before(*keys)
-
-    def before(self, *keys: str) -> Any:
-        """Return the first of the keys that the state has, else None."""
-        state = self.state
-        for key in keys:
-            value = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
-            if value is not None:
-                return value
-        return None
-
-
-@dataclass(frozen=True, slots=True)
 class Chunks:
     """What a retrieve node found."""
 
@@ -65,35 +37,44 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """What a node said about the end of the turn."""
+class Statement:
+    """What a node said about the turn itself."""
 
     outcome: str | None = None
+    """How the turn ends, one of `names.OUTCOMES`."""
     reason: str | None = None
     reply: str | None = None
     cited: tuple[str, ...] = ()
+    """Ids of the chunks that the reply cites."""
+    max_rewrites: int | None = None
+    """The bound that the graph gives itself."""
+    failures: tuple[tuple[str, str], ...] = ()
+    """(role, reason) of all model replies of the turn so far that were no judgement."""
+
+
+Update = Mapping[str, Any]
+"""What a node returned, as one mapping. A reader keeps and changes nothing of it."""
+State = Any
+"""What the node was given: a mapping or the graph's own state class, as it is after the node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readers:
-    """One reader a kind of fact. A reader returns None when the update holds no such fact.
+    """One reader a kind of fact, each given what a node returned and what it was given.
 
-    Replace single ones with `dataclasses.replace(DEFAULT_READERS, chunks=my_reader)`.
+    A reader returns None when it finds no such fact, and takes copies of what it finds. Replace
+    single ones with `dataclasses.replace(DEFAULT_READERS, chunks=my_reader)`.
     """
 
-    chunks: Callable[[Seen], Chunks | None]
+    chunks: Callable[[Update, State], Chunks | None]
     """Of a node with the role retrieve."""
-    grades: Callable[[Seen], Grades | None]
-    """Of a node with the role grade."""
-    verdict: Callable[[Seen], Verdict | None]
+    grades: Callable[[Update, State, Sequence[str]], Grades | None]
+    """Of a node with the role grade; also given the ids of the latest retrieval, in rank order."""
+    verdict: Callable[[Update, State], Verdict | None]
     """Of a node with the role guard."""
-    query: Callable[[Seen], str | None]
+    query: Callable[[Update, State], str | None]
     """Of a node with the role rewrite: the new search words."""
-    question: Callable[[Seen], str | None]
+    question: Callable[[Update, State], str | None]
     """Of the turn's input, and of a node with the role enhance: the standalone question."""
-    ending: Callable[[Seen], Ending | None]
-    """Of every node."""
-    max_rewrites: Callable[[Seen], int | None]
-    """Of the first nodes: the bound that the graph gives itself."""
-    judgement_failures: Callable[[Seen], Sequence[tuple[str, str]] | None]
-    """Of every node: all (role, reason) so far in the turn."""
+    statement: Callable[[Update, State], Statement | None]
+    """Of every node and of the turn's input."""

@@ -10,16 +10,17 @@ from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
-from telemetry.execution import EXHAUSTED, anext_in, current_turn, next_in
+from telemetry.execution import EXHAUSTED, Within, current_turn
 from telemetry.probe import Probe
 from telemetry.running import RunningTurn
 from telemetry.topology import Graph
 
 
 class TurnOwner(Pregel[Any, Any, Any, Any]):
-    """Mixin before a compiled graph's class: every way of running it goes through two methods.
+    """Mixin before a compiled graph's class: every way of running it comes through here.
 
-    `invoke`, `batch`, `astream_events` and the rest are built on `stream` and `astream`.
+    `batch`, `astream_events` and the rest are built on these four. `invoke` is built on `stream`,
+    but nobody else's code runs between its chunks: so its turn needs only one change of context.
     """
 
     loopscope_probe: Probe
@@ -31,6 +32,40 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
         super().__init__(**attributes)
         self.loopscope_probe = loopscope_probe
         self.loopscope_original = loopscope_original
+
+    def invoke(  # type: ignore[override]  # the whole signature is LangGraph's
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
+        """Run the graph as one turn; within another turn, as a part of that one."""
+        if current_turn() is not None:
+            return super().invoke(input, config, **kwargs)
+        turn = self._begin(input, config)
+        error: BaseException | None = None
+        try:
+            with Within(turn):
+                return super().invoke(input, _with_handler(config, turn), **kwargs)
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            turn.close(error)
+
+    async def ainvoke(  # type: ignore[override]  # the whole signature is LangGraph's
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
+        """Run the graph as one turn; within another turn, as a part of that one."""
+        if current_turn() is not None:
+            return await super().ainvoke(input, config, **kwargs)
+        turn = self._begin(input, config)
+        error: BaseException | None = None
+        try:
+            with Within(turn):
+                return await super().ainvoke(input, _with_handler(config, turn), **kwargs)
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            turn.close(error)
 
     def stream(  # type: ignore[override]  # the whole signature is LangGraph's
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
@@ -44,7 +79,11 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
         chunks: Any = None
         try:
             chunks = super().stream(input, _with_handler(config, turn), **kwargs)
-            while (chunk := next_in(turn.context, chunks)) is not EXHAUSTED:
+            while True:
+                with Within(turn):
+                    chunk = next(chunks, EXHAUSTED)
+                if chunk is EXHAUSTED:
+                    break
                 yield chunk
         except BaseException as caught:
             error = caught
@@ -69,7 +108,11 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
         chunks: Any = None
         try:
             chunks = super().astream(input, _with_handler(config, turn), **kwargs)
-            while (chunk := await anext_in(turn.context, chunks)) is not EXHAUSTED:
+            while True:
+                with Within(turn):
+                    chunk = await anext(chunks, EXHAUSTED)
+                if chunk is EXHAUSTED:
+                    break
                 yield chunk
         except BaseException as caught:
             error = caught

@@ -34,10 +34,10 @@ def text_of(message: BaseMessage) -> str:
 
 def first_message(response: LLMResult) -> Any:
     """Return the first message of a reply, None when it holds none."""
-    generations = response.generations
-    if not generations or not generations[0]:
+    try:
+        return response.generations[0][0].message  # type: ignore[union-attr]
+    except (IndexError, AttributeError):  # nothing, or the reply of a model that completes text
         return None
-    return getattr(generations[0][0], "message", None)
 
 
 def finish_reasons(response: LLMResult) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a node's return means for the turn: one function a role, called once a node execution.
 
-Each writes to the book and returns the attributes that the node's span shows.
+Each writes to the book and, when the node's span is recorded, returns attributes for it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from telemetry import names
 from telemetry.attributes import LIST_ITEMS
-from telemetry.facts import Seen
-from telemetry.turn import Retrieval
+from telemetry.facts import Chunks, State, Update
+from telemetry.readers import updates_of
 
 if TYPE_CHECKING:
     from telemetry.execution import Execution
@@ -26,50 +26,44 @@ class NothingFoundError(LookupError):
     """A reader found nothing in a node's update; the role map or the reader does not fit."""
 
 
-def observe(execution: Execution, seen: Seen) -> Attributes:
+def observe(execution: Execution, output: Any, state: State) -> Attributes | None:
     """Write what a node did into the turn's book.
 
     Args:
         execution: The execution that returned.
-        seen: What the node returned and was given.
+        output: What it returned.
+        state: What it was given.
 
     Returns:
-        Attributes of the node's span.
+        Attributes of the node's span, None for none.
     """
-    book, role = execution.turn.book, execution.node.role
-    readers = book.probe.readers
+    update: Update = output if type(output) is dict else updates_of(output)
+    turn, role = execution.turn, execution.node.role
     if role in names.TERMINAL_OUTCOMES:
-        book.ended_by(execution.step, role)
-    if seen.update:
-        ending = readers.ending(seen)
-        if ending is not None:
-            book.stated(ending)
-        failures = readers.judgement_failures(seen)
-        if failures is not None:
-            book.failed_judgements(list(failures))
-    if book.max_rewrites is None:
-        bound = readers.max_rewrites(seen)
-        if bound is not None:
-            book.max_rewrites = bound
-            book.probe.bound(bound)
+        turn.book.ended_by(execution.step, role)
+    if update:
+        statement = turn.probe.readers.statement(update, state)
+        if statement is not None:
+            turn.book.stated(statement)
     by_role = _BY_ROLE.get(role)
-    return by_role(execution, seen) if by_role is not None else {}
+    return by_role(execution, update, state) if by_role is not None else None
 
 
-def _enhance(execution: Execution, seen: Seen) -> Attributes:
-    book = execution.turn.book
-    question = book.probe.readers.question(seen)
+def _enhance(execution: Execution, update: Update, state: State) -> None:
+    turn = execution.turn
+    question = turn.probe.readers.question(update, state)
     if question:
-        book.question = question
-    return {}
+        turn.book.question = question
 
 
-def _guard(execution: Execution, seen: Seen) -> Attributes:
-    book = execution.turn.book
-    verdict = book.probe.readers.verdict(seen)
+def _guard(execution: Execution, update: Update, state: State) -> Attributes | None:
+    turn = execution.turn
+    verdict = turn.probe.readers.verdict(update, state)
     if verdict is None:
         raise NothingFoundError
-    book.checked(verdict)
+    turn.book.checked(verdict)
+    if execution.context is None:
+        return None
     _evaluation(execution, _TOPIC, verdict.classification)
     return {
         names.RAG_TOPIC_CLASSIFICATION: verdict.classification,
@@ -77,61 +71,61 @@ def _guard(execution: Execution, seen: Seen) -> Attributes:
     }
 
 
-def _retrieve(execution: Execution, seen: Seen) -> Attributes:
-    book = execution.turn.book
-    chunks = book.probe.readers.chunks(seen)
+def _retrieve(execution: Execution, update: Update, state: State) -> Attributes | None:
+    turn = execution.turn
+    chunks = turn.probe.readers.chunks(update, state)
     if chunks is None:
         raise NothingFoundError
     if execution.is_remote:
         chunks = replace(chunks, is_remote=True)
-    retrieval = book.retrieved(chunks)
-    attributes = chunk_attributes(retrieval)
-    if retrieval.effect is not None:
-        attributes[names.RAG_REWRITE_EFFECT] = retrieval.effect
-    query = book.probe.gate.on_span(retrieval.query)
-    if query is not None:
+    effect = turn.book.retrieved(chunks)
+    if execution.context is None:
+        return None
+    attributes = chunk_attributes(chunks)
+    if effect is not None:
+        attributes[names.RAG_REWRITE_EFFECT] = effect
+    if turn.probe.gate.spans and (query := turn.probe.gate.on_span(chunks.query)) is not None:
         attributes[names.RETRIEVAL_QUERY] = query
     return attributes
 
 
-def _grade(execution: Execution, seen: Seen) -> Attributes:
-    book = execution.turn.book
-    grades = book.probe.readers.grades(seen)
+def _grade(execution: Execution, update: Update, state: State) -> Attributes | None:
+    turn = execution.turn
+    grades = turn.probe.readers.grades(update, state, turn.book.chunk_ids)
     if grades is None:
         raise NothingFoundError
-    return _show_grades(execution, book.graded(grades))
-
-
-def _show_grades(execution: Execution, passed: tuple[bool | None, ...]) -> Attributes:
-    """Emit the grading as an event of the span and return its attributes."""
+    turn.book.graded(grades)
+    if execution.context is None:
+        return None
+    passed = turn.book.passed
+    is_passed = True in passed
+    if is_passed or False in passed:
+        share = passed.count(True) / len(passed)
+        _evaluation(execution, _RELEVANCE, names.PASS if is_passed else names.FAIL, share)
     words = [names.NONE if p is None else names.PASS if p else names.FAIL for p in passed]
-    is_passed = any(passed)
-    if any(p is not None for p in passed):
-        share = sum(p is True for p in passed) / len(passed)
-        label = names.PASS if is_passed else names.FAIL
-        _evaluation(execution, _RELEVANCE, label, share)
     return {names.RAG_GRADES: words[:LIST_ITEMS], names.RAG_GRADE_PASSED: is_passed}
 
 
-def _rewrite(execution: Execution, seen: Seen) -> Attributes:
-    book = execution.turn.book
-    if not seen.update:  # nothing was rewritten: the node found its budget spent
-        return {}
+def _rewrite(execution: Execution, update: Update, state: State) -> Attributes | None:
+    if not update:  # nothing was rewritten: the node found its budget spent
+        return None
+    turn = execution.turn
     query = None
     try:
-        query = book.probe.readers.query(seen)
+        query = turn.probe.readers.query(update, state)
     finally:  # it was a rewrite, whether its words can be read or not
-        similarity = book.rewrote(query)
+        similarity = turn.book.rewrote(query)
+    if execution.context is None:
+        return None
     attributes: Attributes = {}
     if similarity is not None:
-        attributes[names.RAG_REWRITE_SIMILARITY] = float(similarity)
-    text = book.probe.gate.on_span(query)
-    if text is not None:
+        attributes[names.RAG_REWRITE_SIMILARITY] = similarity
+    if turn.probe.gate.spans and (text := turn.probe.gate.on_span(query)) is not None:
         attributes[names.REWRITE_QUERY] = text
     return attributes
 
 
-_BY_ROLE: Final[dict[str, Callable[[Execution, Seen], Attributes]]] = {
+_BY_ROLE: Final[dict[str, Callable[[Execution, Update, State], Attributes | None]]] = {
     names.ENHANCE: _enhance,
     names.GUARD: _guard,
     names.RETRIEVE: _retrieve,
@@ -140,10 +134,10 @@ _BY_ROLE: Final[dict[str, Callable[[Execution, Seen], Attributes]]] = {
 }
 
 
-def chunk_attributes(retrieval: Retrieval) -> Attributes:
+def chunk_attributes(chunks: Chunks) -> Attributes:
     """Return the ids of a retrieval and, when every chunk has one, the scores in their order."""
-    attributes: Attributes = {names.RAG_CHUNK_IDS: retrieval.chunk_ids[:LIST_ITEMS]}
-    scores = retrieval.scores[:LIST_ITEMS]
+    attributes: Attributes = {names.RAG_CHUNK_IDS: chunks.ids[:LIST_ITEMS]}
+    scores = chunks.scores[:LIST_ITEMS]
     if scores and None not in scores:
         attributes[names.RAG_CHUNK_SCORES] = scores
     return attributes
@@ -153,4 +147,4 @@ def _evaluation(execution: Execution, name: str, label: str, value: float | None
     attributes: Attributes = {names.EVALUATION_NAME: name, names.EVALUATION_LABEL: label}
     if value is not None:
         attributes[names.EVALUATION_VALUE] = value
-    execution.node.probe.events.emit(execution.span, names.EVENT_EVALUATION, attributes)
+    execution.turn.emit(execution.span, names.EVENT_EVALUATION, attributes)

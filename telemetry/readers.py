@@ -7,13 +7,13 @@ for in the update first and then in the state, because a node may change a list 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any, Final, TypeGuard
 
 from telemetry import names
 from telemetry.attributes import cut
-from telemetry.facts import Chunks, Ending, Grades, Readers, Seen, Verdict
+from telemetry.facts import Chunks, Grades, Readers, State, Statement, Update, Verdict
 
 MAX_CHUNKS: Final = 200
 """Chunks looked at in one retrieval. Chosen by us."""
@@ -24,61 +24,61 @@ _CHUNK_KEYS: Final = ("chunks", "documents", "docs", "retrieved_documents", "ret
 _QUERY_KEYS: Final = ("query", "search_query", "rewritten_question", "question")
 _QUESTION_KEYS: Final = ("standalone", "standalone_question", "question", "query", "input")
 _REPLY_KEYS: Final = ("reply", "answer", "generation", "response")
+_STATEMENT_KEYS: Final = frozenset(("outcome", "max_rewrites", "judgement_failures", *_REPLY_KEYS))
+_TOPIC_KEYS: Final = ("topic", "topic_verdict", "on_topic")
 _SCORE_KEYS: Final = ("score", "relevance_score", "_score", "similarity")
 _GRADE_KEYS: Final = ("grade", "relevance", "is_relevant", "binary_score")
-_PASS_WORDS: Final = frozenset(("pass", "passed", "yes", "true", "relevant", "good", "useful"))
-_FAIL_WORDS: Final = frozenset(
-    ("fail", "failed", "no", "false", "irrelevant", "not_relevant", "bad", "not relevant")
-)
+_GRADE_WORDS: Final = {
+    **dict.fromkeys(("pass", "passed", "yes", "true", "relevant", "good", "useful"), True),
+    **dict.fromkeys(("fail", "failed", "no", "false", "irrelevant", "bad"), False),
+    **dict.fromkeys(("not_relevant", "not relevant", "not_useful"), False),
+}
 _RELEVANT_WORDS: Final = frozenset(("relevant", "yes", "true", "on_topic", "on-topic"))
 _IRRELEVANT_WORDS: Final = frozenset(
     ("irrelevant", "no", "false", "off_topic", "off-topic", "not_relevant")
 )
 
 
-def read_chunks(seen: Seen) -> Chunks | None:
+def read_chunks(update: Update, state: State) -> Chunks | None:
     """Find documents: under a usual key, in any list of documents, or in a tool's message."""
-    found = seen.get(*_CHUNK_KEYS)
+    found = _first(update, state, _CHUNK_KEYS)
     if not _is_list(found):
-        found = next((v for v in seen.update.values() if _holds_documents(v)), None)
+        found = next((value for value in update.values() if _holds_documents(value)), None)
     if not _is_list(found):
-        found = _from_tool_messages(seen.update.get("messages"))
+        found = _from_tool_messages(update.get("messages"))
     if found is None:
         return None
     pairs = [_id_and_score(item) for item in found[:MAX_CHUNKS]]
     return Chunks(
-        ids=tuple(id_ for id_, _ in pairs),
-        scores=tuple(score for _, score in pairs),
-        query=_searched_for(seen),
+        ids=tuple([id_ for id_, _ in pairs]),
+        scores=tuple([score for _, score in pairs]),
+        query=_searched_for(update, state),
     )
 
 
-def read_grades(seen: Seen) -> Grades | None:
+def read_grades(update: Update, _: State, chunk_ids: Sequence[str]) -> Grades | None:
     """Find verdicts: this project's graded attempts, a flag, or the documents that were kept."""
-    attempts = seen.update.get("attempts")
-    if _is_list(attempts) and attempts and isinstance(attempts[-1], Mapping):
+    attempts = update.get("attempts")
+    if _is_list(attempts) and attempts and isinstance(attempts[-1], dict):
         graded = attempts[-1].get("chunks") or ()
         return Grades({_chunk_id(chunk): _passed(chunk.get("grade")) for chunk in graded})
     for key in _GRADE_KEYS:
-        value = seen.update.get(key)
-        if _is_list(value) and len(value) == len(seen.chunk_ids):
-            verdicts = (_passed(_plain(item)) for item in value)
-            return Grades(dict(zip(seen.chunk_ids, verdicts, strict=True)))
+        value = update.get(key)
+        if _is_list(value) and len(value) == len(chunk_ids):
+            verdicts = [_passed(_plain(item)) for item in value]
+            return Grades(dict(zip(chunk_ids, verdicts, strict=True)))
         if value is not None and (passed := _passed(_plain(value))) is not None:
-            return Grades(dict.fromkeys(seen.chunk_ids, passed))
-    kept = next((seen.update[key] for key in _CHUNK_KEYS if key in seen.update), None)
+            return Grades(dict.fromkeys(chunk_ids, passed))
+    kept = next((update[key] for key in _CHUNK_KEYS if key in update), None)
     if _is_list(kept):
         ids = {_id_and_score(item)[0] for item in kept[:MAX_CHUNKS]}
-        return Grades({id_: id_ in ids for id_ in seen.chunk_ids})
+        return Grades({id_: id_ in ids for id_ in chunk_ids})
     return None
 
 
-def read_verdict(seen: Seen) -> Verdict | None:
+def read_verdict(update: Update, _: State) -> Verdict | None:
     """Find the topic verdict; a guard that states no confidence is taken to be sure."""
-    topic = next(
-        (seen.update[key] for key in ("topic", "topic_verdict", "on_topic") if key in seen.update),
-        None,
-    )
+    topic = next((update[key] for key in _TOPIC_KEYS if key in update), None)
     if topic is None:
         return None
     said = str(_field(topic, "classification") or _plain(topic)).strip().lower()
@@ -92,45 +92,34 @@ def read_verdict(seen: Seen) -> Verdict | None:
     return Verdict(classification, sure if sure in names.CONFIDENCES else names.CONFIDENCES[0])
 
 
-def read_query(seen: Seen) -> str | None:
+def read_query(update: Update, _: State) -> str | None:
     """Find the rewritten search words."""
-    found = next((seen.update[key] for key in _QUERY_KEYS if key in seen.update), None)
-    return found if isinstance(found, str) else _last_text(seen.update.get("messages"))
+    return _text_under(_QUERY_KEYS, update)
 
 
-def read_question(seen: Seen) -> str | None:
+def read_question(update: Update, _: State) -> str | None:
     """Find the question, made standalone where the graph does that."""
-    found = next((seen.update[key] for key in _QUESTION_KEYS if key in seen.update), None)
-    return found if isinstance(found, str) else _last_text(seen.update.get("messages"))
+    return _text_under(_QUESTION_KEYS, update)
 
 
-def read_ending(seen: Seen) -> Ending | None:
-    """Find what the update says about the end: this project's keys, or a usual key of a reply."""
-    update = seen.update
-    reply = next((update[key] for key in _REPLY_KEYS if update.get(key)), None)
-    if reply is None and "outcome" not in update:
+def read_statement(update: Update, _: State) -> Statement | None:
+    """Find what the update says about the turn: this project's keys, or a usual key of a reply."""
+    if _STATEMENT_KEYS.isdisjoint(update):
         return None
-    outcome, reason, cited = (update.get(key) for key in ("outcome", "reason", "citations"))
-    return Ending(
+    get = update.get
+    reply = next((update[key] for key in _REPLY_KEYS if get(key)), None)
+    outcome, reason, cited, bound = (
+        get("outcome"), get("reason"), get("citations"), get("max_rewrites")
+    )  # fmt: skip
+    failures = get("judgement_failures")
+    return Statement(
         outcome=outcome if outcome in names.OUTCOMES else None,
         reason=reason if isinstance(reason, str) else None,
         reply=reply if isinstance(reply, str) else _text(reply),
-        cited=tuple(str(id_) for id_ in cited[:MAX_CHUNKS]) if _is_list(cited) else (),
+        cited=tuple([str(id_) for id_ in cited[:MAX_CHUNKS]]) if _is_list(cited) else (),
+        max_rewrites=bound if type(bound) is int else None,
+        failures=tuple([(f["role"], f["reason"]) for f in failures]) if failures else (),
     )
-
-
-def read_max_rewrites(seen: Seen) -> int | None:
-    """Find the bound that this project's state carries."""
-    bound = seen.get("max_rewrites")
-    return bound if isinstance(bound, int) and not isinstance(bound, bool) else None
-
-
-def read_judgement_failures(seen: Seen) -> Sequence[tuple[str, str]] | None:
-    """Find this project's list of model replies that were no judgement."""
-    failures = seen.update.get("judgement_failures")
-    if not _is_list(failures):
-        return None
-    return [(f["role"], f["reason"]) for f in failures if isinstance(f, Mapping)]
 
 
 DEFAULT_READERS: Final = Readers(
@@ -139,9 +128,7 @@ DEFAULT_READERS: Final = Readers(
     verdict=read_verdict,
     query=read_query,
     question=read_question,
-    ending=read_ending,
-    max_rewrites=read_max_rewrites,
-    judgement_failures=read_judgement_failures,
+    statement=read_statement,
 )
 
 
@@ -170,6 +157,8 @@ def document_score(document: Any) -> float | None:
 def _id_and_score(item: Any) -> tuple[str, float | None]:
     if isinstance(item, tuple) and len(item) == 2:  # (document, score)
         return _chunk_id(item[0]), _number(item[1])
+    if type(item) is dict and type(item.get("id")) is str:  # this project's chunk
+        return cut(item["id"], ID_BYTES), _number(item.get("score"))
     return _chunk_id(item), document_score(item)
 
 
@@ -180,13 +169,26 @@ def _chunk_id(item: Any) -> str:
 
 
 def _number(value: Any) -> float | None:
-    if value is None or isinstance(value, str | bool):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
+    if type(value) is not float:
+        if value is None or isinstance(value, str | bool):
+            return None
+        try:
+            value = float(value)
+        except (TypeError, ValueError):
+            return None
+    return value if isfinite(value) else None
+
+
+def _first(update: Update, state: State, keys: tuple[str, ...]) -> Any:
+    """Return the first of the keys that the update has, else that the state has, else None."""
+    for key in keys:
+        if key in update:
+            return update[key]
+    for key in keys:
+        value = state.get(key) if type(state) is dict else _field(state, key)
+        if value is not None:
+            return value
+    return None
 
 
 def _field(value: Any, key: str) -> Any:
@@ -207,8 +209,8 @@ def _plain(value: Any) -> Any:
 def _passed(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
-    word = str(value).strip().lower()
-    return True if word in _PASS_WORDS else False if word in _FAIL_WORDS else None
+    word = value if value in _GRADE_WORDS else str(value).strip().lower()
+    return _GRADE_WORDS.get(word)
 
 
 def _is_list(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
@@ -234,23 +236,31 @@ def _from_tool_messages(messages: Any) -> list[Any] | None:
     return [text] if text.strip() else []
 
 
-def _searched_for(seen: Seen) -> str | None:
-    query = seen.get(*_QUERY_KEYS)
+def _searched_for(update: Update, state: State) -> str | None:
+    query = _first(update, state, _QUERY_KEYS)
     if isinstance(query, str):
         return query
-    for message in reversed(seen.before("messages") or ()):
+    for message in reversed(_first({}, state, ("messages",)) or ()):
         for call in getattr(message, "tool_calls", None) or ():
             query = call.get("args", {}).get("query")
             return query if isinstance(query, str) else None
     return None
 
 
-def _last_text(messages: Any) -> str | None:
+def _text_under(keys: tuple[str, ...], update: Update) -> str | None:
+    """Return the text under the first of the keys there is, else the newest message's."""
+    for key in keys:
+        if key in update:
+            found = update[key]
+            return found if isinstance(found, str) else None
+    messages = update.get("messages")
     newest = messages[-1] if _is_list(messages) and messages else messages
     return _text(newest) if newest is not None else None
 
 
 def _text(message: Any) -> str | None:
+    if message is None:
+        return None
     if isinstance(message, tuple) and len(message) == 2 and isinstance(message[1], str):
         return message[1]  # ("user", "text")
     content = _field(message, "content")

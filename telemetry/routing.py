@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from prometheus_client import Counter
+
 from telemetry import names
 from telemetry.execution import current_turn
 from telemetry.facts import Grades, Verdict
@@ -31,21 +33,27 @@ class CountedRouter:
         self._router = router
         self._prefix = router.rpartition("/")[0]
         self._role = probe.role(f"{router}{ROUTER}")
+        self._children: dict[str, Counter] = {}
 
     def __call__(self, packets: Sequence[Any], static: bool = False) -> Any:
         """Pass the choice on, then count it."""
         entries = self._write(packets, static)
         if not static:
-            with self._probe.guard("node"):
-                self._count(packets)
+            try:
+                for packet in packets:
+                    self._count(packet if isinstance(packet, str) else packet.node)
+            except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
+                self._probe.failed("node", error)
         return entries
 
-    def _count(self, packets: Sequence[Any]) -> None:
-        for packet in packets:
-            chosen = shown(packet if isinstance(packet, str) else packet.node)
-            self._probe.run_metrics.route(self._router, chosen)
-            if self._role != names.NONE:
-                self._judge(f"{self._prefix}/{chosen}" if self._prefix else chosen)
+    def _count(self, chosen: str) -> None:
+        child = self._children.get(chosen)
+        if child is None:
+            child = self._probe.run_metrics.route(self._router, shown(chosen))
+            self._children[chosen] = child
+        child.inc()
+        if self._role != names.NONE:
+            self._judge(f"{self._prefix}/{chosen}" if self._prefix else chosen)
 
     def _judge(self, chosen: str) -> None:
         turn = current_turn()

@@ -72,7 +72,7 @@ class RunMetrics:
             self._node_error(node, names.OTHER)
         for router, choices in routes.items():
             for route in choices:
-                self._route(router, route)
+                self.route(router, route)
         for model in models:
             self._bind_model(self.model_name(model))
 
@@ -84,12 +84,18 @@ class RunMetrics:
         """Count a node execution that ended in an exception."""
         self._node_error(node, error_type).inc()
 
-    def route(self, router: str, route: str) -> None:
-        """Count a router's choice."""
-        self._route(router, route).inc()
+    def route(self, router: str, route: str) -> Counter:
+        """Return the counter of a router's choice."""
+        key = (router, route)
+        if key not in self._routes:
+            family = self._families.counters[names.ROUTES]
+            self._routes[key] = family.labels(
+                self._graph, self._node_name(router), self._node_name(route)
+            )
+        return self._routes[key]
 
-    def llm_call(self, role: str, model: str) -> None:
-        """Count a model call that a node of the role begins."""
+    def llm_calls(self, role: str, model: str, count: int) -> None:
+        """Count model calls made by nodes of the role."""
         key = (role, self.model_name(model))
         if key[1] not in self._models:
             self._models.add(key[1])
@@ -97,7 +103,7 @@ class RunMetrics:
         child = self._llm_calls.get(key)
         if child is None:
             child = self._llm_calls[key] = self._llm_call(*key)
-        child.inc()
+        child.inc(count)
 
     def call(self, operation: str, provider: str, model: str) -> CallMetrics:
         """Return the series of a kind of model call."""
@@ -116,15 +122,6 @@ class RunMetrics:
             family = self._families.counters[names.NODE_ERRORS]
             self._node_errors[key] = family.labels(self._graph, self._node_name(node), key[1])
         return self._node_errors[key]
-
-    def _route(self, router: str, route: str) -> Counter:
-        key = (router, route)
-        if key not in self._routes:
-            family = self._families.counters[names.ROUTES]
-            self._routes[key] = family.labels(
-                self._graph, self._node_name(router), self._node_name(route)
-            )
-        return self._routes[key]
 
     def _bind_model(self, model: str) -> None:
         """Make a model's counters for all roles that call models, so that most start at 0."""

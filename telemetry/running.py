@@ -22,19 +22,21 @@ from opentelemetry.trace import (
     StatusCode,
     format_span_id,
     format_trace_id,
+    set_span_in_context,
 )
 
 from telemetry import names
-from telemetry.attributes import clean_all
-from telemetry.book import Book, End
+from telemetry.book import Book
+from telemetry.call_spans import SpanHandler
 from telemetry.calls import CallHandler
 from telemetry.content import error_type, reason_code
 from telemetry.detectors import Finding
-from telemetry.execution import STOPPED, Execution, Node, context_of_turn
-from telemetry.facts import Seen
+from telemetry.events import emit
+from telemetry.execution import STOPPED, Execution, Node
+from telemetry.facts import Statement
 from telemetry.probe import Probe
 from telemetry.readers import updates_of
-from telemetry.topology import DEFAULT_RECURSION_LIMIT
+from telemetry.report import TurnReport
 from telemetry.turn import Turn
 
 DRIFT: Final = "rewrite_drift"
@@ -55,29 +57,32 @@ class RunningTurn:
         self.is_closed = False
         self.executions: dict[str, Execution] = {}
         """Node executions under way, by LangGraph's namespace of the task."""
+        self.times: list[tuple[Node, float]] = []
+        """Node executions that have ended, and their seconds."""
         self.book = Book(probe)
         self.conversation: str | None = None
         self.span: Span = INVALID_SPAN
         base = otel.get_current()
-        with probe.guard("run"):
+        try:
             self._read(given, config)
-        with probe.guard("run"):
             self.span = self._start_span(given, base)
+        except Exception as error:  # noqa: BLE001 - a reader, hook or sampler of the host's
+            probe.failed("run", error)
         self.is_recording = self.span.is_recording()
         self.trace_id = self.span.get_span_context().trace_id
-        self.context = context_of_turn(self, self.span, base)
-        self.handler = CallHandler(self)
+        self.context = set_span_in_context(self.span, base)
+        self.handler = SpanHandler(self) if self.is_recording else CallHandler(self)
+        self._logger = probe.events.logger if self.is_recording else None
         probe.turn_metrics.opened()
 
-    def entered(self, node: Node, config: Mapping[str, Any]) -> None:
-        """Note that a node begins; the first one tells the recursion limit that is in effect."""
-        self.book.last_node = node.path
-        if self.book.recursion_limit is None:
-            self.book.recursion_limit = config.get("recursion_limit", DEFAULT_RECURSION_LIMIT)
+    def emit(self, span: Span, event: str, attributes: Mapping[str, Any]) -> None:
+        """Emit an event that belongs to a span of this turn."""
+        emit(self._logger, span, event, attributes)
 
-    def leave(self, execution: Execution) -> bool:
-        """Take an execution off the list of open ones; False when it was not on it any more."""
-        return self.executions.pop(execution.key, None) is not None
+    def emit_log(self, span: Span, event: str, attributes: Mapping[str, Any]) -> None:
+        """Emit an event that may not be put on a span."""
+        if self._logger is not None:
+            emit(self._logger, span, event, attributes)
 
     def close(self, error: BaseException | None) -> None:
         """End the turn: count it, show it, hand it on. A second call does nothing.
@@ -87,27 +92,59 @@ class RunningTurn:
         """
         if self.is_closed:
             return
-        probe, end = self.probe, self._end(error)
-        with probe.guard("run"):
+        probe = self.probe
+        outcome = self._outcome(error)
+        try:
             self._close_what_is_open(error)
+        except Exception as failure:  # noqa: BLE001 - telemetry never breaks a run
+            probe.failed("run", failure)
         self.is_closed = True
-        turn = Turn(graph=probe.graph, version=probe.version, outcome=end.outcome or names.ERROR)
-        with probe.guard("run"):
-            turn = self.book.close(end)
+        turn = self._finished(outcome, error)
+        findings = self._findings(turn)
+        drifted = DRIFT in [finding.detector for finding in findings]
+        report = TurnReport(
+            probe,
+            turn,
+            drifted=drifted,
+            exemplar=self._exemplar(),
+            times=self.times,
+            calls=self.handler.calls,
+        )
+        probe.turn_metrics.families.post(report)
+        try:
+            if self.is_recording:
+                self._show(turn, findings, drifted, error)
+        except Exception as failure:  # noqa: BLE001 - telemetry never breaks a run
+            probe.failed("run", failure)
+        try:
+            if probe.records is not None:
+                probe.records.put(turn, findings)
+        except Exception as failure:  # noqa: BLE001 - telemetry never breaks a run
+            probe.failed("record", failure)
+
+    def _finished(self, outcome: str | None, error: BaseException | None) -> Turn:
+        failed = outcome in (names.ERROR, names.RECURSION_LIMIT)
+        try:
+            return self.book.close(
+                outcome=outcome,
+                llm_calls=len(self.handler.calls),
+                error_type=error_type(error) if failed and error is not None else None,
+                trace_id=format_trace_id(self.trace_id) if self.is_recording else None,
+            )
+        except Exception as failure:  # noqa: BLE001 - the turn is counted, whatever is wrong
+            probe = self.probe
+            probe.failed("run", failure)
+            return Turn(graph=probe.graph, version=probe.version, outcome=outcome or names.ERROR)
+
+    def _findings(self, turn: Turn) -> tuple[Finding, ...]:
         findings: list[Finding] = []
-        for check in probe.detectors:
-            with probe.guard("run"):
+        for check in self.probe.detectors:
+            try:
                 if (finding := check(turn)) is not None:
                     findings.append(finding)
-        exemplar = self._exemplar()
-        with probe.guard("run"):
-            self._show(turn, findings, error)
-        drifted = any(finding.detector == DRIFT for finding in findings)
-        with probe.guard("run"):
-            probe.turn_metrics.closed(turn, drifted=drifted, exemplar=exemplar)
-        if probe.records is not None:
-            with probe.guard("record"):
-                probe.records.put(turn, tuple(findings))
+            except Exception as failure:  # noqa: BLE001 - telemetry never breaks a run
+                self.probe.failed("run", failure)
+        return tuple(findings)
 
     def _read(self, given: Any, config: Mapping[str, Any]) -> None:
         """Take the thread id and the question, which are all a turn keeps of its input."""
@@ -115,9 +152,13 @@ class RunningTurn:
         if thread_id is not None:
             self.book.thread_id = str(thread_id)
             self.conversation = self.probe.gate.conversation(self.book.thread_id)
-        if not isinstance(given, Command):
-            seen = Seen(updates_of(given), None)
-            self.book.question = self.probe.readers.question(seen)
+        update = given if type(given) is dict else updates_of(given)
+        if update and not isinstance(given, Command):
+            readers = self.probe.readers
+            self.book.question = readers.question(update, None)
+            statement = readers.statement(update, None)
+            if statement is not None and statement.max_rewrites is not None:
+                self.book.stated(Statement(max_rewrites=statement.max_rewrites))
 
     def _start_span(self, given: Any, base: Context) -> Span:
         probe = self.probe
@@ -141,20 +182,19 @@ class RunningTurn:
             links=links,
         )
 
-    def _end(self, error: BaseException | None) -> End:
-        """Say what the end of the run means. Control flow of LangGraph is told by its class."""
-        trace_id = format_trace_id(self.trace_id) if self.is_recording else None
+    def _outcome(self, error: BaseException | None) -> str | None:
+        """Say what the end of the run means; None for the graph's own end.
+
+        Control flow of LangGraph is told by its class, never by its name or text.
+        """
         if error is None or isinstance(error, ParentCommand):
-            outcome = names.INTERRUPTED if self.book.is_paused else None
-        elif isinstance(error, GraphBubbleUp):
-            outcome = names.INTERRUPTED
-        elif isinstance(error, STOPPED):
-            outcome = names.CANCELLED
-        else:
-            recursion = isinstance(error, GraphRecursionError)
-            outcome = names.RECURSION_LIMIT if recursion else names.ERROR
-            return End(outcome=outcome, error_type=error_type(error), trace_id=trace_id)
-        return End(outcome=outcome, trace_id=trace_id)
+            return names.INTERRUPTED if self.book.is_paused else None
+        if isinstance(error, GraphBubbleUp):
+            return names.INTERRUPTED
+        if isinstance(error, STOPPED):
+            return names.CANCELLED
+        recursion = isinstance(error, GraphRecursionError)
+        return names.RECURSION_LIMIT if recursion else names.ERROR
 
     def _close_what_is_open(self, error: BaseException | None) -> None:
         for execution in list(self.executions.values()):
@@ -167,28 +207,29 @@ class RunningTurn:
         if self.book.is_paused and self.book.thread_id is not None:
             self.probe.paused.put(self.book.thread_id, self.span.get_span_context())
 
-    def _show(self, turn: Turn, findings: Sequence[Finding], error: BaseException | None) -> None:
+    def _show(
+        self,
+        turn: Turn,
+        findings: Sequence[Finding],
+        drifted: bool,
+        error: BaseException | None,
+    ) -> None:
         """Put the turn on its span and end it."""
-        span, probe = self.span, self.probe
-        if not self.is_recording:
-            return
+        span, gate = self.span, self.probe.gate
         attributes = turn_attributes(turn)
+        attributes[names.RAG_DRIFTED] = drifted
         if findings:
             attributes[names.RAG_FINDINGS] = [finding.detector for finding in findings]
-            if any(finding.detector == DRIFT for finding in findings):
-                attributes[names.RAG_DRIFTED] = True
-        if probe.gate.spans:
-            for key, role, text in (
-                (names.INPUT_MESSAGES, "user", turn.question),
-                (names.OUTPUT_MESSAGES, "assistant", turn.reply),
-            ):
-                if text:
-                    attributes[key] = probe.gate.messages_json([(role, text)])
-        span.set_attributes(clean_all(attributes))
+        if gate.spans:
+            if turn.question:
+                attributes[names.INPUT_MESSAGES] = gate.messages_json([("user", turn.question)])
+            if turn.reply:
+                attributes[names.OUTPUT_MESSAGES] = gate.messages_json([("assistant", turn.reply)])
+        span.set_attributes(attributes)
         if turn.outcome in (names.ERROR, names.RECURSION_LIMIT):
             span.set_status(StatusCode.ERROR)
             if error is not None:
-                span.add_event(names.EVENT_EXCEPTION, probe.gate.exception(error))
+                span.add_event(names.EVENT_EXCEPTION, gate.exception(error))
         span.end()
 
     def _exemplar(self) -> dict[str, str] | None:
@@ -203,26 +244,32 @@ class RunningTurn:
 
 
 def turn_attributes(turn: Turn) -> dict[str, Any]:
-    """Return what the turn's span shows of a finished turn; None where there is nothing."""
-    swaps = sum(r.effect == names.SAME_CHUNKS_AND_SCORES for r in turn.retrievals)
+    """Return what the turn's span shows of a finished turn."""
     failed = turn.outcome in (names.ERROR, names.RECURSION_LIMIT)
-    return {
+    attributes: dict[str, Any] = {
         names.RAG_OUTCOME: turn.outcome,
+        names.RAG_REWRITES: turn.rewrites,
+        names.RAG_LLM_CALLS: turn.llm_calls,
+        names.RAG_RETRIEVALS: len(turn.retrievals),
+        names.RAG_SYNONYM_SWAPS: sum(
+            [r.effect == names.SAME_CHUNKS_AND_SCORES for r in turn.retrievals]
+        ),
+        names.RAG_BUDGET_FIRST: turn.outcome == names.NO_RESULTS and turn.last_grade == names.PASS,
+    }
+    optional = {
         names.RAG_REASON: reason_code(turn.reason),
         names.RAG_TOPIC_CLASSIFICATION: turn.classification,
         names.RAG_TOPIC_CONFIDENCE: turn.confidence,
-        names.RAG_REWRITES: turn.rewrites,
         names.RAG_MAX_REWRITES: turn.max_rewrites,
-        names.RAG_LLM_CALLS: turn.llm_calls,
-        names.RAG_RETRIEVALS: len(turn.retrievals),
-        names.RAG_SYNONYM_SWAPS: swaps,
-        names.RAG_DRIFTED: False,
-        names.RAG_BUDGET_FIRST: turn.outcome == names.NO_RESULTS and turn.last_grade == names.PASS,
-        names.RAG_CONFLICT: True if turn.is_conflict else None,
+        names.RAG_CONFLICT: turn.is_conflict or None,
         names.RAG_RECURSION_LIMIT: turn.recursion_limit,
         names.RAG_LAST_NODE: turn.last_node if turn.outcome not in _SELF_ENDED else None,
         names.ERROR_TYPE: (turn.error_type or reason_code(turn.reason)) if failed else None,
     }
+    for key, value in optional.items():
+        if value is not None:
+            attributes[key] = value
+    return attributes
 
 
 _SELF_ENDED: Final = frozenset(names.TERMINAL_OUTCOMES.values())

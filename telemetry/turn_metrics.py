@@ -31,7 +31,7 @@ class TurnMetrics:
     def __init__(
         self, families: MetricSet, *, graph: str, version: str, roles: Collection[str]
     ) -> None:
-        self._families = families
+        self.families = families
         self._graph = graph
         self._version = version
         self._recursion_limit: int | None = None
@@ -103,19 +103,19 @@ class TurnMetrics:
             self._count_retrieval(retrieval, exemplar)
         if turn.recursion_limit is not None and turn.recursion_limit != self._recursion_limit:
             self._recursion_limit = turn.recursion_limit
-            gauge = self._families.gauges[names.RECURSION_LIMIT_GAUGE]
+            gauge = self.families.gauges[names.RECURSION_LIMIT_GAUGE]
             gauge.labels(self._graph).set(turn.recursion_limit)
 
     def loop_bound(self, budget: int, steps_needed: int | None) -> None:
         """Set the gauges of the rewrites allowed a turn and of the supersteps they need."""
-        gauges = self._families.gauges
+        gauges = self.families.gauges
         gauges[names.REWRITE_BUDGET].labels(self._graph).set(budget)
         if steps_needed is not None:
             gauges[names.RECURSION_STEPS_NEEDED].labels(self._graph).set(steps_needed)
 
     def build_info(self, labels: Mapping[str, str]) -> None:
         """State what is running: values of `index`, `prompt`, `grader` and `model`."""
-        self._families.gauges[names.BUILD_INFO].labels(
+        self.families.gauges[names.BUILD_INFO].labels(
             graph=self._graph, version=self._version, **labels
         ).set(1)
 
@@ -126,7 +126,7 @@ class TurnMetrics:
         for role, reason in turn.judgement_failures:
             child = self._failures.get((role, reason))
             if child is None:
-                child = self._failures[role, reason] = self._families.counters[
+                child = self._failures[role, reason] = self.families.counters[
                     names.JUDGEMENT_FAILURES
                 ].labels(self._graph, role, reason)
             child.inc()
@@ -143,11 +143,12 @@ class TurnMetrics:
             self._rewrites[retrieval.effect, attempt].inc(1, exemplar if is_swap else None)
         if retrieval.attempt > 0 and retrieval.similarity is not None:
             self._similarities[attempt].observe(retrieval.similarity)
+        for passed, grade in ((True, names.PASS), (False, names.FAIL)):
+            if count := retrieval.grades.count(passed):
+                self._grades[grade, attempt].inc(count)
         grades = retrieval.grades or (None,) * len(retrieval.scores)
         for score, passed in zip(retrieval.scores, grades, strict=False):
             grade = names.NONE if passed is None else names.PASS if passed else names.FAIL
-            if passed is not None:
-                self._grades[grade, attempt].inc()
             if score is not None and grade in self._scores:
                 self._scores[grade].observe(score)
 
@@ -155,7 +156,7 @@ class TurnMetrics:
         """Return the series of an end; one that no sound graph reaches is made when it comes."""
         child = self._turns.get(end)
         if child is None:
-            child = self._turns[end] = self._families.counters[names.TURNS].labels(
+            child = self._turns[end] = self.families.counters[names.TURNS].labels(
                 self._graph, self._version, *end
             )
         return child
@@ -163,7 +164,7 @@ class TurnMetrics:
     def _children(
         self, name: str, fixed: tuple[str, ...], ends: tuple[tuple[str, ...], ...]
     ) -> dict[tuple[str, ...], Counter]:
-        family = self._families.counters[name]
+        family = self.families.counters[name]
         return {end: family.labels(*fixed, *end) for end in ends}
 
 

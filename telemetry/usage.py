@@ -78,7 +78,9 @@ def usage_of(response: LLMResult, streamed: StreamedUsage | None = None) -> Usag
 
 def _from_provider(response: LLMResult) -> Usage | None:
     """Read the older form, which some integrations put beside the message."""
-    output = response.llm_output or {}
+    output = response.llm_output
+    if not output:
+        return None
     usage = output.get("token_usage") or output.get("usage") or {}
     if not isinstance(usage, dict):
         return None

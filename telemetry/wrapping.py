@@ -14,10 +14,11 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.pregel.protocol import PregelProtocol
 from opentelemetry import context as otel
 
-from telemetry.execution import EXHAUSTED, Execution, Node, anext_in, current_turn, next_in
+from telemetry import names
+from telemetry.execution import EXHAUSTED, TURN, Execution, Node
 from telemetry.probe import Probe
 from telemetry.routing import CountedRouter
-from telemetry.topology import Graph, shown, subgraph_of
+from telemetry.topology import DEFAULT_RECURSION_LIMIT, Graph, shown, subgraph_of
 
 
 class Watched(Runnable[Any, Any]):
@@ -43,6 +44,7 @@ class Watched(Runnable[Any, Any]):
         self._node = node
         self._is_first = is_first
         self._is_last = is_last
+        self._is_simple = is_first and is_last and not (node.may_retry or node.may_time_out)
         func = getattr(inner, "func", None)
         if func is not None:  # LangGraph names a cached node after its function
             self.__qualname__ = getattr(func, "__qualname__", None)
@@ -58,15 +60,19 @@ class Watched(Runnable[Any, Any]):
         execution = self._enter(input, config)
         if execution is None:
             return self.inner.invoke(input, config, **kwargs)
-        token = otel.attach(execution.context)
+        context = execution.context
+        token = otel.attach(context) if context is not None else None
         try:
             output = self.inner.invoke(input, config, **kwargs)
         except BaseException as error:
-            otel.detach(token)
-            self._raised(execution, error, input)
+            if token is not None:
+                otel.detach(token)
+            execution.raised(error, input)
             raise
-        otel.detach(token)
-        self._returned(execution, output, input)
+        if token is not None:
+            otel.detach(token)
+        if self._is_last:
+            execution.returned(output, input if self._is_first else execution.given)
         return output
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
@@ -74,16 +80,20 @@ class Watched(Runnable[Any, Any]):
         execution = self._enter(input, config)
         if execution is None:
             return await self.inner.ainvoke(input, config, **kwargs)
-        token = otel.attach(execution.context)
+        context = execution.context
+        token = otel.attach(context) if context is not None else None
         try:
             output = await self.inner.ainvoke(input, config, **kwargs)
         except BaseException as error:
-            if not isinstance(error, GeneratorExit):  # then the context is already left
+            # After GeneratorExit the context is left already, there is nothing to reset.
+            if token is not None and not isinstance(error, GeneratorExit):
                 otel.detach(token)
-            self._raised(execution, error, input)
+            execution.raised(error, input)
             raise
-        otel.detach(token)
-        self._returned(execution, output, input)
+        if token is not None:
+            otel.detach(token)
+        if self._is_last:
+            execution.returned(output, input if self._is_first else execution.given)
         return output
 
     def stream(
@@ -96,14 +106,23 @@ class Watched(Runnable[Any, Any]):
             yield from chunks
             return
         output: Any = None
+        context = execution.context or otel.get_current()
         try:
-            while (chunk := next_in(execution.context, chunks)) is not EXHAUSTED:
+            while True:
+                token = otel.attach(context)
+                try:
+                    chunk = next(chunks, EXHAUSTED)
+                finally:
+                    otel.detach(token)
+                if chunk is EXHAUSTED:
+                    break
                 output = _added(output, chunk)
                 yield chunk
         except BaseException as error:
-            self._raised(execution, error, input)
+            execution.raised(error, input)
             raise
-        self._returned(execution, output, input)
+        if self._is_last:
+            execution.returned(output, input if self._is_first else execution.given)
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
@@ -116,51 +135,51 @@ class Watched(Runnable[Any, Any]):
                 yield chunk
             return
         output: Any = None
+        context = execution.context or otel.get_current()
         try:
-            while (chunk := await anext_in(execution.context, chunks)) is not EXHAUSTED:
+            while True:
+                token = otel.attach(context)
+                try:
+                    chunk = await anext(chunks, EXHAUSTED)
+                finally:
+                    otel.detach(token)
+                if chunk is EXHAUSTED:
+                    break
                 output = _added(output, chunk)
                 yield chunk
         except BaseException as error:
-            self._raised(execution, error, input)
+            execution.raised(error, input)
             raise
-        self._returned(execution, output, input)
+        if self._is_last:
+            execution.returned(output, input if self._is_first else execution.given)
 
     def _enter(self, given: Any, config: RunnableConfig | None) -> Execution | None:
         """Return the execution that begins or goes on here; None outside a turn."""
-        turn = current_turn()
-        if turn is None or config is None:
+        turn = TURN.get()
+        if turn is None or turn.is_closed or config is None:
             return None
+        node = self._node
         try:
             key = config["configurable"]["checkpoint_ns"]
-            execution = turn.executions.get(key)
-            if execution is None:
-                if not self._is_first:
-                    return None
-                step = config["metadata"].get("langgraph_step", 0)
-                execution = Execution(turn, self._node, key, step)
-                turn.executions[key] = execution
-                turn.entered(self._node, config)
-            elif self._is_first:
-                execution.begin_again()
-            if not self._is_last and self._is_first:
+            known = None if self._is_simple else turn.executions.get(key)
+            if known is not None:
+                if self._is_first:
+                    known.begin_again()
+                return known
+            if not self._is_first:
+                return None
+            execution = Execution(turn, node, key, config["metadata"])
+            turn.executions[key] = execution
+            turn.book.last_node = node.path
+            if turn.book.recursion_limit is None:  # the first node knows what is in effect
+                limit = config.get("recursion_limit", DEFAULT_RECURSION_LIMIT)
+                turn.book.recursion_limit = limit
+            if not self._is_last:
                 execution.given = given
         except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
-            self._node.probe.failed("node", error)
+            node.probe.failed("node", error)
             return None
         return execution
-
-    def _returned(self, execution: Execution, output: Any, given: Any) -> None:
-        if self._is_last:
-            try:
-                execution.returned(output, given if self._is_first else execution.given)
-            except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
-                self._node.probe.failed("node", error)
-
-    def _raised(self, execution: Execution, error: BaseException, given: Any) -> None:
-        try:
-            execution.raised(error, given)
-        except Exception as failure:  # noqa: BLE001 - telemetry never breaks a run
-            self._node.probe.failed("node", failure)
 
 
 def watched_nodes(graph: Graph, probe: Probe, prefix: str = "") -> dict[str, Any]:
@@ -191,6 +210,7 @@ def _watched(graph: Graph, name: str, probe: Probe, path: str) -> Runnable[Any, 
         probe=probe,
         path=path,
         role=probe.role(path),
+        span_name=names.SPAN_NODE.format(node=path),
         may_retry=bool(node.retry_policy or graph.retry_policy),
         may_time_out=node.timeout is not None,
     )

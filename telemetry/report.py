@@ -1,0 +1,153 @@
+"""What a turn leaves to be counted once it has ended: itself, its node executions, its calls."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.trace import INVALID_SPAN, Span
+
+from telemetry import names
+from telemetry.roles import ROUTER
+from telemetry.turn import Turn
+from telemetry.turn_metrics import Exemplar
+from telemetry.usage import StreamedUsage, Usage
+
+if TYPE_CHECKING:
+    from telemetry.execution import Execution, Node
+    from telemetry.probe import Probe
+    from telemetry.running import RunningTurn
+
+
+UNKNOWN: Final = "unknown"
+"""A model or provider that says no name."""
+
+
+class Call:
+    """A model call under way, then one that has ended and is not counted yet.
+
+    Args:
+        operation: `chat` or `text_completion`.
+        executions: The turn's open node executions, by LangGraph's namespace.
+        event: What LangChain tells when a call begins.
+    """
+
+    span: Span = INVALID_SPAN
+    first_chunk: float | None = None
+    """Seconds until the first chunk of a stream."""
+    streamed: StreamedUsage | None = None
+    usage: Usage | None = None
+    is_error = False
+    seconds = 0.0
+    role = ""
+    """Role of the node that made it; empty until it is resolved."""
+
+    def __init__(
+        self, operation: str, executions: Mapping[str, Execution], event: Mapping[str, Any]
+    ) -> None:
+        self.operation = operation
+        self._event = event
+        self.metadata: Mapping[str, Any] = event.get("metadata") or _NOTHING
+        self.execution = executions.get(self.metadata.get("langgraph_checkpoint_ns", ""))
+        self.started = time.perf_counter()
+
+    def resolve(self, turn: RunningTurn) -> None:
+        """Work out who made which call, and let go of what LangChain told.
+
+        LangGraph's metadata tells the node, also in a thread of the user's own; a call between
+        nodes is a router's. The model is named as LangChain names it.
+        """
+        if self.role:
+            return
+        params = self._event.get("invocation_params") or _NOTHING
+        metadata, execution = self.metadata, self.execution
+        provider = metadata.get("ls_provider")
+        model = metadata.get("ls_model_name")
+        if model is None:
+            model = params.get("model") or params.get("model_name") or params.get("_type")
+        self.provider = provider if isinstance(provider, str) else UNKNOWN
+        self.model = model if isinstance(model, str) else self.provider
+        if execution is not None:
+            self.probe, self.role = execution.node.probe, execution.node.role
+        else:
+            node = metadata.get("langgraph_node", "")
+            self.probe = turn.probe
+            self.role = turn.probe.roles.get(f"{node}{ROUTER}") or turn.probe.role(node)
+        self._event = _NOTHING
+
+    def got(self, chunk: Any) -> None:
+        """Take a chunk of the stream."""
+        if self.streamed is None:
+            self.streamed = StreamedUsage()
+            self.first_chunk = time.perf_counter() - self.started
+        self.streamed.add(chunk)
+
+    def count(self) -> None:
+        """Count the time and the tokens of the call."""
+        metrics = self.probe.run_metrics.call(self.operation, self.provider, self.model)
+        metrics.observe(self.seconds, is_error=self.is_error)
+        if self.usage is not None:
+            metrics.tokens(names.INPUT, self.usage.input_tokens or 0)
+            metrics.tokens(names.OUTPUT, self.usage.output_tokens or 0)
+
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class TurnReport:
+    """One finished turn, ready to be counted.
+
+    Args:
+        probe: The instrumented graph that owned the turn.
+        turn: The turn.
+        drifted: Its rewrites had drifted.
+        exemplar: Link to its trace.
+        times: Each node execution and its seconds.
+        calls: Its model calls.
+    """
+
+    __slots__ = ("_calls", "_drifted", "_exemplar", "_probe", "_times", "_turn")
+
+    def __init__(
+        self,
+        probe: Probe,
+        turn: Turn,
+        *,
+        drifted: bool,
+        exemplar: Exemplar,
+        times: Sequence[tuple[Node, float]],
+        calls: Sequence[Call],
+    ) -> None:
+        self._probe = probe
+        self._turn = turn
+        self._drifted = drifted
+        self._exemplar = exemplar
+        self._times = times
+        self._calls = calls
+
+    def __call__(self) -> None:
+        """Count the turn, then what happened in it. Never raises."""
+        try:
+            self._probe.turn_metrics.closed(
+                self._turn, drifted=self._drifted, exemplar=self._exemplar
+            )
+        except Exception as error:  # noqa: BLE001 - the rest of the books goes on
+            self._probe.failed("run", error)
+        try:
+            self._count_nodes()
+            self._count_calls()
+        except Exception as error:  # noqa: BLE001
+            self._probe.failed("run", error)
+
+    def _count_nodes(self) -> None:
+        for node, seconds in self._times:
+            node.probe.run_metrics.node(node.path, seconds)
+
+    def _count_calls(self) -> None:
+        for call in self._calls:
+            call.count()
+        made = Counter([(call.probe, call.role, call.model) for call in self._calls])
+        for (probe, role, model), count in made.items():
+            probe.run_metrics.llm_calls(role, model, count)
