@@ -23,9 +23,9 @@ from telemetry.losses import Complaint, Dropped, LostError, TryAgainError, ignor
 _T = TypeVar("_T")
 _T_contra = TypeVar("_T_contra", contravariant=True)
 
-EXIT_SECONDS: Final = 1.8
+EXIT_SECONDS: Final = 1.5
 """Time box for everything that is still queued when the process ends, all workers together.
-Chosen by us so that the process is gone within 2 s; a plain SDK set-up holds it for 7 to 30 s
+Chosen by us so that a busy machine is done within 2 s; a plain SDK set-up holds it for 7 to 30 s
 when the collector is dead."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 

@@ -15,8 +15,10 @@ import atexit
 import logging
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from typing import Any, Final
 
 from opentelemetry import _logs, trace
@@ -201,17 +203,20 @@ def _summary(
 def _span_queue(
     endpoint: Endpoint, limits: BatchLimits, dropped: Dropped, complaint: Complaint
 ) -> SpanQueue:
-    def open_exporter() -> Exporter[ReadableSpan]:
-        if endpoint.protocol == "console":
-            return ConsoleSpanExporter(out=sys.stderr)
-        if endpoint.protocol == "grpc":
-            from opentelemetry.exporter.otlp.proto.grpc import trace_exporter as grpc
+    open_exporter: Callable[[], Exporter[ReadableSpan]]
+    # Imported now, not in the worker: it takes longer than a short run has at its end.
+    if endpoint.protocol == "console":
+        open_exporter = partial(ConsoleSpanExporter, out=sys.stderr)
+    elif endpoint.protocol == "grpc":
+        from opentelemetry.exporter.otlp.proto.grpc import trace_exporter as grpc
 
-            return grpc.OTLPSpanExporter(endpoint.url, insecure=not endpoint.is_secure)
+        insecure = not endpoint.is_secure
+        open_exporter = partial(grpc.OTLPSpanExporter, endpoint.url, insecure=insecure)
+    else:
         from opentelemetry.exporter.otlp.proto.http import trace_exporter as http
 
-        return http.OTLPSpanExporter(endpoint.url)
-
+        import_module("requests")  # the exporter would, when it is made
+        open_exporter = partial(http.OTLPSpanExporter, endpoint.url)
     return SpanQueue(
         open_exporter, endpoint.url, limits=limits, dropped=dropped, complaint=complaint
     )
@@ -220,17 +225,18 @@ def _span_queue(
 def _event_queue(
     endpoint: Endpoint, limits: BatchLimits, dropped: Dropped, complaint: Complaint
 ) -> EventQueue:
-    def open_exporter() -> Exporter[ReadableLogRecord]:
-        if endpoint.protocol == "console":
-            return ConsoleLogRecordExporter(out=sys.stderr)
-        if endpoint.protocol == "grpc":
-            from opentelemetry.exporter.otlp.proto.grpc import _log_exporter as grpc
+    open_exporter: Callable[[], Exporter[ReadableLogRecord]]
+    if endpoint.protocol == "console":
+        open_exporter = partial(ConsoleLogRecordExporter, out=sys.stderr)
+    elif endpoint.protocol == "grpc":
+        from opentelemetry.exporter.otlp.proto.grpc import _log_exporter as grpc
 
-            return grpc.OTLPLogExporter(endpoint.url, insecure=not endpoint.is_secure)
+        insecure = not endpoint.is_secure
+        open_exporter = partial(grpc.OTLPLogExporter, endpoint.url, insecure=insecure)
+    else:
         from opentelemetry.exporter.otlp.proto.http import _log_exporter as http
 
-        return http.OTLPLogExporter(endpoint.url)
-
+        open_exporter = partial(http.OTLPLogExporter, endpoint.url)
     return EventQueue(
         open_exporter, endpoint.url, limits=limits, dropped=dropped, complaint=complaint
     )
