@@ -37,7 +37,7 @@ from prometheus_client import CollectorRegistry
 from benchmarks import graph as bench
 from benchmarks.minimal import CountersOnly, Minimal
 from telemetry.attributes import byte_size
-from telemetry.instrument import instrument
+from telemetry.instrumentation import instrument
 
 PEERS = {
     "openinference": "openinference.instrumentation.langchain",

@@ -107,6 +107,18 @@ class ContentGate:
         """Return (role, text) pairs as the JSON string that the convention puts on spans."""
         return json.dumps(self.messages(messages), ensure_ascii=False)
 
+    def documents_json(self, documents: Iterable[tuple[str, float | None, str]]) -> str:
+        """Return (id, score, text) triples as the JSON string the convention puts on spans."""
+        shown: list[dict[str, Any]] = []
+        room = TEXT_BYTES
+        for id_, score, text in documents:
+            safe = cut(self.safe(text) or "", room) if room > 0 else MARKER
+            room -= len(safe.encode("utf-8", "replace"))
+            shown.append({"id": id_, "score": score, "content": safe})
+            if room <= 0:
+                break
+        return json.dumps(shown, ensure_ascii=False)
+
     def exception(self, error: BaseException) -> dict[str, str]:
         """Return the attributes of an exception event: its type, and its text when asked for."""
         attributes = {names.EXCEPTION_TYPE: type(error).__name__}

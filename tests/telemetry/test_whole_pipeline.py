@@ -20,7 +20,7 @@ from telemetry import names
 from telemetry.endpoints import ExportOptions
 from telemetry.export import Export, make_export
 from telemetry.families import metric_set
-from telemetry.instrument import instrument
+from telemetry.instrumentation import instrument
 from telemetry.logs import add_trace_context
 from telemetry.records import RecordSink, Selection, open_reader
 
