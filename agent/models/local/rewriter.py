@@ -2,7 +2,9 @@
 
 Search compares words exactly, so a synonym that the documents do not use retrieves the same chunks
 as before. The rewriter therefore takes its words from the likeliest chunk that was not tried: those
-that share a stem or a meaning with the question, then those of its heading.
+that share a stem or a meaning with the question, then those of its heading. The question's words
+that no document has stay at the end: search passes over them, and the rewrite still says what was
+asked.
 """
 
 from __future__ import annotations
@@ -42,12 +44,13 @@ def rewrite(
         index: The documents as search sees them; None when that is not known.
     """
     before = {frozenset(tokenize(query)) for query in earlier}
+    kept = _unknown_words(view, index)
     for row in _targets(view, tried, understanding):
         linked = _linked_words(view, row, understanding)
         heading = [w for w in tokenize(_heading(row, understanding)) if w not in linked]
         query = _aimed(linked, heading, understanding.corpus.ids[row], index)
-        if query and frozenset(tokenize(query)) not in before:
-            return query
+        if query and frozenset(tokenize(" ".join([query, *kept]))) not in before:
+            return " ".join([query, *kept])
     return _plain_words(view) or view.question
 
 
@@ -105,6 +108,15 @@ def _finds(words: Sequence[str], target: str, index: TfidfIndex | None) -> bool:
     if index is None:
         return len(words) > _FIRST
     return any(chunk.id == target for chunk, _ in index.search(" ".join(words), _FIRST))
+
+
+def _unknown_words(view: View, index: TfidfIndex | None) -> list[str]:
+    """Return the question's words that search knows nothing of."""
+    if index is None:
+        return []
+    words = _plain_words(view).split()
+    known = index.vocabulary
+    return [word for word in words if not any(t in known for t in tokenize(word))][:MAX_WORDS]
 
 
 def _plain_words(view: View) -> str:
