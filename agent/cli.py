@@ -8,9 +8,12 @@ import click
 
 from agent.commands.ask import ask
 from agent.commands.demo import demo
+from agent.commands.faults import faults
 from agent.commands.graph import graph
 from agent.commands.index import index
 from agent.commands.lab import lab
+from agent.commands.serve import serve
+from agent.commands.traffic import traffic
 from agent.errors import AgentError
 
 
@@ -19,7 +22,7 @@ class _Failure(click.ClickException):
 
     def __init__(self, error: AgentError) -> None:
         super().__init__(str(error))
-        self.exit_code = error.exit_code
+        self.exit_code = error.exit_code  # type: ignore[misc]  # click reads the instance's
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the error."""
@@ -43,5 +46,5 @@ def main() -> None:
     """Loopscope: a support agent with a bounded rewrite loop, and telemetry for any such loop."""
 
 
-for command in (ask, lab, index, graph, demo):
+for command in (ask, lab, index, graph, serve, traffic, faults, demo):
     main.add_command(command)

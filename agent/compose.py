@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -11,8 +12,7 @@ from typing import Final
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from prometheus_client import CollectorRegistry
-from telemetry.detectors import Finding, rewrite_effect
-from telemetry.drift import DriftModel
+from prometheus_client.exposition import choose_encoder
 
 from agent.answer import Observation
 from agent.context import AgentContext
@@ -23,6 +23,7 @@ from agent.models.golden import GoldenChat
 from agent.models.local.chat import LocalChat
 from agent.models.requests import prompt_version
 from agent.models.support import SupportModel
+from agent.parts import Parts
 from agent.retrieval.corpus import HANDBOOK, read_corpus
 from agent.retrieval.index_file import read_index
 from agent.retrieval.tfidf import CorpusChunk, TfidfIndex, TfidfRetriever
@@ -30,7 +31,12 @@ from agent.routers import GRADING_ROUTERS
 from agent.service import SupportAgent
 from agent.settings import Settings
 from telemetry import names
-from telemetry.instrument import instrument
+from telemetry.detectors import Finding, rewrite_effect
+from telemetry.drift import DriftModel
+from telemetry.endpoints import ExportOptions
+from telemetry.export import Export, make_export, setup_export
+from telemetry.families import metric_set
+from telemetry.instrumentation import instrument
 from telemetry.probe import Records
 from telemetry.turn import Turn
 
@@ -100,28 +106,46 @@ class Composition:
         """The measure of how far a rewrite is from its question, fitted on the documents."""
         return DriftModel.fit([chunk.text for chunk in self.index.chunks])
 
+    def with_registry(self, registry: CollectorRegistry) -> Composition:
+        """Return a composition of the same parts that counts elsewhere, as another service does."""
+        _ = self.drift  # made once for both
+        other = copy.copy(self)
+        other.__dict__.pop("default_agent", None)
+        other.registry = registry
+        return other
+
     @cached_property
     def default_agent(self) -> SupportAgent:
         """The agent of the user's own settings."""
         return self.agent(self.settings)
 
-    def agent(self, settings: Settings) -> SupportAgent:
+    def parts(self, settings: Settings) -> Parts:
+        """Return what an agent with these settings is put together from."""
+        return Parts(
+            chat=self.chat,
+            retriever=TfidfRetriever(index=self.index, k=settings.k),
+            route_after_grading=GRADING_ROUTERS[settings.router_order],
+            grader=settings.model,
+        )
+
+    def agent(self, settings: Settings, parts: Parts | None = None) -> SupportAgent:
         """Return an observed agent.
 
         Args:
             settings: May differ from the composition's in the shape of the graph, the bound, k,
                 `min_score` and what the rewriter reads; documents and model stay the same.
+            parts: Other parts than those of the settings.
         """
+        parts = parts or self.parts(settings)
         graph = build_graph(
-            topic_check=settings.topic_check,
-            route_after_grading=GRADING_ROUTERS[settings.router_order],
+            topic_check=settings.topic_check, route_after_grading=parts.route_after_grading
         )
         subjects = settings.subjects or _subjects(settings, self.index.chunks)
         return SupportAgent(
-            graph=self._observed(graph, settings),
+            graph=self._observed(graph, settings, parts),
             context=AgentContext(
-                model=SupportModel(self.chat, subjects=subjects),
-                retriever=TfidfRetriever(index=self.index, k=settings.k),
+                model=SupportModel(parts.chat, subjects=subjects),
+                retriever=parts.retriever,
                 max_rewrites=settings.max_rewrites,
                 rewrite_from=settings.rewrite_from,
                 min_score=settings.min_score,
@@ -131,24 +155,43 @@ class Composition:
             take_observation=self._observer.take,
         )
 
-    def _observed(self, graph: SupportGraph, settings: Settings) -> SupportGraph:
+    def set_up_export(self) -> str:
+        """Send spans and events where the `OTEL_*` variables say; return a line that says it."""
+        return setup_export(dropped=metric_set(self.registry).dropped).summary
+
+    def exposition(self, accept: str | None) -> tuple[bytes, str]:
+        """Return the metrics and their content type, in the format that a scraper accepts."""
+        encode, content_type = choose_encoder(accept or "")
+        return encode(self.registry), content_type
+
+    def _observed(self, graph: SupportGraph, settings: Settings, parts: Parts) -> SupportGraph:
         roles = {node: role for node, role in ROLES.items() if node in graph.nodes}
+        export = self._own_export(parts.otlp_endpoint)
         return instrument(
             graph,
             roles=roles,
             name=NAME,
             version=settings.version,
             registry=self.registry,
+            tracer_provider=export.tracer_provider if export else None,
+            logger_provider=export.logger_provider if export else None,
             records=self._observer,
             similarity=partial(_similarity, self),
             build={
-                names.LABEL_INDEX: self.index.fingerprint,
+                names.LABEL_INDEX: parts.retriever.index.fingerprint,
                 names.LABEL_PROMPT: prompt_version(),
-                names.LABEL_GRADER: settings.model,
+                names.LABEL_GRADER: parts.grader,
                 names.LABEL_MODEL: settings.model,
             },
             max_rewrites=settings.max_rewrites,
         )
+
+    def _own_export(self, endpoint: str | None) -> Export | None:
+        """Make an export for one agent alone; its losses count in the same registry."""
+        if endpoint is None:
+            return None
+        options = ExportOptions(endpoint=endpoint)
+        return make_export(options, dropped=metric_set(self.registry).dropped)
 
 
 def _similarity(composition: Composition, question: str, query: str) -> float | None:

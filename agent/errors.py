@@ -11,6 +11,10 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── RecursionLimitTooLowError  recursion_limit_too_low  the bound's longest turn does not fit
     ├── RetrieverError        retriever_error  the retriever raised
     ├── SettingsError         settings         a setting is out of its range or unknown
+    ├── FaultError            fault            no such fault, or a share it cannot have
+    ├── ServeError            serve            the address cannot be listened on
+    ├── MixFileError          mix_file         a traffic mix cannot be read or an entry is wrong
+    ├── TargetError           target           what traffic asks is no service of ours
     ├── GoldenFileError       golden_file      a golden set cannot be read or an entry is wrong
     ├── UnknownGoldenQuestionError  unknown_golden_question  not in the golden model's set
     ├── CorpusNotFoundError   corpus_not_found the folder of documents is no folder
@@ -137,6 +141,51 @@ class SettingsError(AgentError):
         super().__init__(
             f"settings refused: {'; '.join(problems)}. "
             "Correct the option or the LOOPSCOPE_* variable of that name and run again."
+        )
+
+
+class FaultError(AgentError):
+    """A fault that does not exist, or that cannot be injected like this."""
+
+    code = "fault"
+
+    def __init__(self, problem: str, fix: str) -> None:
+        super().__init__(f"no such fault: {problem}. {fix}")
+
+
+class ServeError(AgentError):
+    """The service cannot listen where it was told to."""
+
+    code = "serve"
+    exit_code = 1
+
+    def __init__(self, host: str, port: int, problem: str) -> None:
+        super().__init__(
+            f"cannot serve at {host}:{port}: {problem}; expected an address of this machine with a "
+            "free port. Choose another with --host and --port; --port 0 takes a free one."
+        )
+
+
+class MixFileError(AgentError):
+    """A traffic mix that cannot be used."""
+
+    code = "mix_file"
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path = path
+        super().__init__(f"traffic mix {path}: {problem}.")
+
+
+class TargetError(AgentError):
+    """The address that traffic was given is not one of a running service."""
+
+    code = "target"
+    exit_code = 1
+
+    def __init__(self, url: str, problem: str) -> None:
+        super().__init__(
+            f"no service to ask at {url!r}: {problem}; expected the base address of a running "
+            "`loopscope serve`, such as http://127.0.0.1:8000. Start it, or correct --url."
         )
 
 

@@ -1,0 +1,71 @@
+"""`loopscope serve`: the agent behind HTTP, with its metrics."""
+
+from __future__ import annotations
+
+import logging
+
+import click
+from starlette.types import ASGIApp
+
+from agent.api import create_app
+from agent.commands.options import agent_options
+from agent.compose import Composition
+from agent.errors import FaultError
+from agent.faults.catalogue import Injection, read_fault
+from agent.faults.metrics import MetricsGone
+from agent.gameday import GameDay
+from agent.server import address, listen, run
+from agent.settings import Settings
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="0 takes a free one.",
+)
+@click.option("--fault", metavar="NAME[:SHARE]", help="Serve with a fault; see `loopscope faults`.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the fault's choices.")
+@click.option(
+    "--start-healthy",
+    is_flag=True,
+    help="Start without the fault: SIGUSR1 switches it on, and off again.",
+)
+@agent_options
+def serve(
+    *, host: str, port: int, fault: str | None, seed: int, start_healthy: bool, settings: Settings
+) -> None:
+    """Answer questions at POST /ask; /metrics, /healthz and /readyz beside it.
+
+    One process: start one a core, each on a port of its own, for more.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    injection = read_fault(fault, seed=seed) if fault is not None else None
+    if injection is not None and injection.fault.where == "traffic":
+        raise FaultError(
+            f"{injection.name} is a fault of the traffic",
+            f"Give it to the traffic: `loopscope traffic --fault {injection.name}`.",
+        )
+    with listen(host, port) as listening:
+        composition = Composition(settings)
+        click.echo(composition.set_up_export(), err=True)
+        if injection is None:
+            app: ASGIApp = create_app(composition.default_agent, composition.exposition)
+            on_switch = None
+        else:
+            game_day = GameDay(composition, settings, injection, is_on=not start_healthy)
+            app = faulty_app(composition, game_day, injection)
+            on_switch = game_day.toggle
+        click.echo(f"Loopscope answers at {address(listening)}")
+        run(app, [listening], on_switch=on_switch)
+
+
+def faulty_app(composition: Composition, game_day: GameDay, injection: Injection) -> ASGIApp:
+    """Return the service of a game day, whose metrics endpoint may be what fails."""
+    app = create_app(game_day, composition.exposition)
+    if injection.fault.where != "metrics":
+        return app
+    return MetricsGone(app, is_on=lambda: game_day.is_on)

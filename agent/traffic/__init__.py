@@ -1,0 +1,1 @@
+"""Load for a service: questions arrive as customers' do, whether or not it keeps up."""

@@ -1,0 +1,109 @@
+"""Whom the questions go to: a service at a URL, or an agent in this process."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Final, Self
+
+import httpx
+
+from agent.api import Answering
+from agent.conversations import Conversations
+from agent.errors import AgentError, TargetError
+from agent.traffic.load import MAX_IN_FLIGHT, NoReplyError
+
+TIMEOUT_SECONDS: Final = 120.0
+"""Longest wait for one reply: the last bucket of the turn's duration."""
+
+
+class HttpTarget:
+    """A service at a URL; an `Ask`, from `async with` to the end of its block.
+
+    Args:
+        url: Its base address.
+        max_in_flight: Connections at most.
+        timeout_seconds: Longest wait for one reply.
+
+    Raises:
+        TargetError: The URL is none of HTTP.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        max_in_flight: int = MAX_IN_FLIGHT,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self._url = url.rstrip("/")
+        try:
+            parsed = httpx.URL(self._url)
+        except httpx.InvalidURL as error:
+            raise TargetError(url, f"it is no URL ({error})") from error
+        if parsed.scheme not in ("http", "https") or not parsed.host:
+            raise TargetError(url, "it is no HTTP address")
+        self._client = httpx.AsyncClient(
+            timeout=timeout_seconds,
+            limits=httpx.Limits(max_connections=max_in_flight),
+            trust_env=False,  # a proxy of the environment knows nothing of loopback
+        )
+
+    async def check(self) -> None:
+        """Ask once whether the service is ready.
+
+        Raises:
+            TargetError: It does not answer, or not as ours does.
+        """
+        try:
+            reply = await self._client.get(f"{self._url}/readyz")
+        except httpx.HTTPError as error:
+            raise TargetError(self._url, f"{type(error).__name__}: {error}") from error
+        if reply.status_code != httpx.codes.OK:
+            raise TargetError(self._url, f"/readyz answered {reply.status_code}")
+
+    async def __call__(self, question: str, thread_id: str | None) -> str:
+        """Ask one question and return the outcome."""
+        body = {"question": question, "thread_id": thread_id}
+        try:
+            reply = await self._client.post(f"{self._url}/ask", json=body)
+        except httpx.TimeoutException as error:
+            raise NoReplyError("timeout") from error
+        except httpx.HTTPError as error:
+            raise NoReplyError(type(error).__name__) from error
+        if reply.status_code != httpx.codes.OK:
+            raise NoReplyError(f"http_{reply.status_code}")
+        return str(reply.json()["outcome"])
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._client.__aexit__(kind, error, trace)
+
+
+class InProcessTarget:
+    """An agent in this process; an `Ask`.
+
+    Args:
+        agent: Answers.
+    """
+
+    def __init__(self, agent: Answering) -> None:
+        self._agent = agent
+        self._conversations = Conversations()
+
+    async def __call__(self, question: str, thread_id: str | None) -> str:
+        """Ask one question and return the outcome."""
+        history = self._conversations.history(thread_id)
+        try:
+            answer = await self._agent.aanswer(question, history=history, thread_id=thread_id)
+        except AgentError as error:
+            raise NoReplyError(error.code) from error
+        self._conversations.add(thread_id, answer)
+        return answer.outcome
