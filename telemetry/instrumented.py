@@ -145,6 +145,7 @@ def _with_handler(config: RunnableConfig | None, turn: RunningTurn) -> RunnableC
     if isinstance(callbacks, BaseCallbackManager):
         callbacks = callbacks.copy()
         callbacks.add_handler(turn.handler, inherit=True)
-    else:
+    elif callbacks is None or isinstance(callbacks, list | tuple):
         callbacks = [*(callbacks or ()), turn.handler]
+    # Anything else is a mistake of the caller's, and LangChain shall say so.
     return {**(config or {}), "callbacks": callbacks}
