@@ -94,17 +94,19 @@ class _Reading:
 
     def _read_on(self) -> Ints:
         """Read each list up to its limit and add its numerator to the rows read."""
-        rows = self._postings.rows
-        stops = self._read.copy()
-        parts = [_NO_ROWS]
-        for index, limit in enumerate(self._limits.astype(np.int32)):
-            start, read, size = self._starts[index], self._read[index], self._sizes[index]
-            unread = rows[start + read : start + size]
-            stops[index] += unread.searchsorted(limit)
-            parts.append(rows[start + read : start + stops[index]])
+        rows, stops, parts = self._postings.rows, [], [_NO_ROWS]
+        positions = zip(
+            self._starts.tolist(), self._read.tolist(), self._sizes.tolist(), strict=True
+        )
+        for limit, (start, read, size) in zip(
+            self._limits.astype(np.int32), positions, strict=True
+        ):
+            stop = read + int(rows[start + read : start + size].searchsorted(limit))
+            parts.append(rows[start + read : start + stop])
+            stops.append(stop)
         new = np.concatenate(parts)
         np.add.at(self._sums, new, np.repeat(self._numerators, stops - self._read))
-        self._read = stops
+        self._read = np.array(stops)
         self.seen.append(new)
         return new
 

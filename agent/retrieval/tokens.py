@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from agent.retrieval import scripts
+
 TOKENIZER_VERSION: Final = 1
 """Raised whenever the tokens of any text change; a saved index of another version is refused."""
 
@@ -39,29 +41,14 @@ _NEGATED: Final = {"cannot", *(f"{verb}nt" for verb in _NEGATED_VERBS.split())}
 FUNCTION_WORDS: Final = frozenset(" ".join(_WORDS_BY_KIND.values()).split())
 """Words that name no thing, action or direction. Negations are not among them."""
 
-# Han, kana, Hangul, Thai, Lao, Myanmar, Khmer. Korean has blanks, but glues particles to its words.
-_HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-_UNSPACED: Final = (
-    _HAN + "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\uac00-\ud7a3"
-    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u109f\u1780-\u17dd\ua9e0-\ua9fe\uaa60-\uaa7f"
-)
-_SCRIPT_CHARS: Final = range(0x300, 0x1F000)  # every mark and digit of a living script is in here
-_MARKS: Final = "".join(
-    chr(point) for point in _SCRIPT_CHARS if unicodedata.category(chr(point)).startswith("M")
-)
 _TRANSLATION: Final = (
     dict.fromkeys(map(ord, "’‘ʼ´`′＇"), "'")
     | dict.fromkeys(map(ord, "‐‑"), "-")
     | dict.fromkeys(map(ord, "\u00ad\u0640\u200c\u200d\u2060\ufe0e\ufe0f\ufeff"), "")
     | dict.fromkeys(map(ord, "\u200b"), " ")
-    | {
-        point: str(unicodedata.decimal(chr(point)))
-        for point in _SCRIPT_CHARS
-        if unicodedata.category(chr(point)) == "Nd"
-    }
+    | scripts.DIGITS
 )
 
-_WORD: Final = rf"(?:(?![{_UNSPACED}_])[\w{_MARKS}])+"
 _ASCII_WORD: Final = "[a-z0-9]+"
 # A name may start with a dot (.htaccess), end in + or # (C++, C#), and hold joints between words.
 _NAME: Final = (
@@ -69,9 +56,9 @@ _NAME: Final = (
     r"{word}(?:(?:[.\-_'&@\#]|\++|(?<=\d)[:/](?=\d)){word})*(?:\++|\#+)?"
 )
 _ASCII_TOKEN: Final = re.compile(_NAME.replace("{word}", _ASCII_WORD))
-_TOKEN: Final = re.compile(rf"(?P<run>[{_UNSPACED}]+)|" + _NAME.replace("{word}", _WORD))
-_CLUSTER: Final = re.compile(rf"[^{_MARKS}][{_MARKS}]*|[{_MARKS}]+")
-_IS_HAN: Final = re.compile(f"[{_HAN}]")
+_TOKEN: Final = re.compile(f"(?P<run>{scripts.RUN})|" + _NAME.replace("{word}", scripts.WORD))
+_CLUSTER: Final = re.compile(scripts.CLUSTER)
+_IS_HAN: Final = re.compile(scripts.HAN)
 # A dot between digits belongs to the number: 22.04 is one part.
 _JOINT: Final = re.compile(r"[\-_'&@#+:/]+|(?<!\d)\.|\.(?!\d)")
 _PIECE: Final = re.compile(r"\d+(?:\.\d+)*|[^\d.]+")
