@@ -87,6 +87,8 @@ class Execution:
     tries = 1
     is_remote = False
     """It searched over a network."""
+    is_cached = False
+    """LangGraph's node cache served it: nothing ran."""
     given: Any = None
     """What the first of several steps was given; held until the last has run."""
     span: Span = INVALID_SPAN
@@ -181,7 +183,8 @@ class Execution:
         turn, node = self.turn, self.node
         if turn.executions.pop(self.key, None) is None:
             return  # the turn ended first, and ended this too
-        turn.times.append((node, seconds))
+        if not self.is_cached:
+            turn.times.append((node, seconds))
         self.given = None
         if self.context is None:
             return
@@ -194,6 +197,8 @@ class Execution:
             shown[names.RAG_ROLE] = node.role
         if self.tries > 1:
             shown[names.RAG_TRIES] = self.tries
+        if self.is_cached:
+            shown[names.RAG_CACHED] = True
         if attributes:
             shown.update(attributes)
         self.span.set_attributes(shown)

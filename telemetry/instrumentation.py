@@ -15,6 +15,7 @@ from opentelemetry.trace import TracerProvider
 from prometheus_client import REGISTRY, CollectorRegistry
 
 from telemetry import names, peers
+from telemetry.caching import WatchedCache
 from telemetry.content import ContentGate, Redact
 from telemetry.detectors import DETECTORS
 from telemetry.errors import NotAGraphError
@@ -143,6 +144,8 @@ def _own_turns(graph: Graph, probe: Probe) -> TurnOwner:
     owner: TurnOwner = object.__new__(owner_class(type(graph)))
     owner.__dict__.update(graph.__dict__)
     owner.nodes = watched_nodes(graph, probe)
+    if graph.cache is not None:
+        owner.cache = WatchedCache(graph.cache, probe)
     owner.loopscope_probe = probe
     owner.loopscope_original = graph
     return owner
