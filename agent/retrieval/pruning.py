@@ -106,7 +106,7 @@ class _Reading:
             stops.append(stop)
         new = np.concatenate(parts)
         np.add.at(self._sums, new, np.repeat(self._numerators, stops - self._read))
-        self._read = np.array(stops)
+        self._read = np.array(stops, np.int64)
         self.seen.append(new)
         return new
 

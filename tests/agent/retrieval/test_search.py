@@ -63,7 +63,7 @@ def corpora(draw: st.DrawFn) -> tuple[Any, list[int]]:
     return sp.csr_array(counts.astype(np.int32)), query
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(corpora(), st.integers(1, 12), st.integers(0, 4), st.integers(1, 8))
 def test_scores_and_order_equal_the_plain_way(
     corpus: tuple[Any, list[int]], k: int, short_list: int, first_rows: int
