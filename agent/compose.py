@@ -31,13 +31,17 @@ from agent.routers import GRADING_ROUTERS
 from agent.service import SupportAgent
 from agent.settings import Settings
 from telemetry import names
+from telemetry.content import ContentGate
 from telemetry.detectors import Finding, rewrite_effect
 from telemetry.drift import DriftModel
 from telemetry.endpoints import ExportOptions
+from telemetry.environment import report_tracers
 from telemetry.export import Export, make_export, setup_export
 from telemetry.families import metric_set
 from telemetry.instrumentation import instrument
 from telemetry.probe import Records
+from telemetry.records import RecordSink
+from telemetry.records.record import Labels
 from telemetry.turn import Turn
 
 ROLES: Final = {
@@ -155,9 +159,29 @@ class Composition:
             take_observation=self._observer.take,
         )
 
-    def set_up_export(self) -> str:
-        """Send spans and events where the `OTEL_*` variables say; return a line that says it."""
-        return setup_export(dropped=metric_set(self.registry).dropped).summary
+    def set_up_export(self) -> Export:
+        """Send spans and events where the `OTEL_*` variables say; warn of other tracers."""
+        report_tracers()
+        options = ExportOptions(service_version=self.settings.version)
+        return setup_export(options, dropped=metric_set(self.registry).dropped)
+
+    def keep_records(self, url: str) -> None:
+        """Keep a record of each turn from now on, in a SQLite file or a PostgreSQL database.
+
+        Raises:
+            TelemetryError: The address makes no sense, or its driver is not installed.
+        """
+        self._observer.records = RecordSink(
+            url,
+            gate=ContentGate.from_environment(),
+            labels=Labels(
+                index=self.index.fingerprint,
+                prompt=prompt_version(),
+                grader=self.settings.model,
+                model=self.settings.model,
+            ),
+            dropped=metric_set(self.registry).dropped,
+        )
 
     def exposition(self, accept: str | None) -> tuple[bytes, str]:
         """Return the metrics and their content type, in the format that a scraper accepts."""

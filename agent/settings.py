@@ -13,6 +13,9 @@ RouterOrder = Literal["evidence_first", "budget_first"]
 RewriteFrom = Literal["original", "current"]
 """What the rewriter reads: the question and the attempts, or only the current query."""
 
+NO_RECORDS = "off"
+"""Value of `records` that keeps none."""
+
 
 class Settings(BaseSettings):
     """The agent's settings. A value out of range is refused at start with its name."""
@@ -51,6 +54,11 @@ class Settings(BaseSettings):
     )
     rewrite_from: RewriteFrom = Field(
         default="original", description="What the rewriter reads: `original` or `current`."
+    )
+    records: str = Field(
+        default="loopscope-turns.sqlite",
+        min_length=1,
+        description="Where `serve` keeps turn records: a path, a PostgreSQL URL, or `off`.",
     )
     version: str = Field(
         default="dev",

@@ -15,7 +15,7 @@ from agent.answer import Answer, AnswerChunk
 from agent.commands.options import agent_options
 from agent.compose import Composition
 from agent.errors import AgentError
-from agent.settings import Settings
+from agent.settings import NO_RECORDS, Settings
 
 FAILED = ("error", "recursion_limit")
 """Outcomes for which the command exits with 1."""
@@ -35,7 +35,7 @@ def ask(question: str | None, questions: TextIO | None, as_json: bool, settings:
     """Answer QUESTION from the documents, or refuse it, or say that nothing was found."""
     if (question is None) == (questions is None):
         raise click.UsageError("give one QUESTION, or --file FILE with one question a line")
-    composition = Composition(settings)
+    composition = observed(settings)
     asked: Iterator[str] = iter([question]) if question is not None else _lines(questions)
     console = Console(soft_wrap=True)
     failed = False
@@ -48,6 +48,17 @@ def ask(question: str | None, questions: TextIO | None, as_json: bool, settings:
             print_answer(answer, console)
     if failed:
         sys.exit(1)
+
+
+def observed(settings: Settings) -> Composition:
+    """Return a composition for a command: it exports and keeps records only where told to."""
+    composition = Composition(settings)
+    export = composition.set_up_export()
+    if export.traces is not None:
+        click.echo(export.summary, err=True)
+    if "records" in settings.model_fields_set and settings.records != NO_RECORDS:
+        composition.keep_records(settings.records)
+    return composition
 
 
 def _lines(questions: TextIO | None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from agent.faults.catalogue import Injection, read_fault
 from agent.faults.metrics import MetricsGone
 from agent.gameday import GameDay
 from agent.server import address, listen, run
-from agent.settings import Settings
+from agent.settings import NO_RECORDS, Settings
 
 
 @click.command()
@@ -51,7 +51,9 @@ def serve(
         )
     with listen(host, port) as listening:
         composition = Composition(settings)
-        click.echo(composition.set_up_export(), err=True)
+        click.echo(composition.set_up_export().summary, err=True)
+        if settings.records != NO_RECORDS:
+            composition.keep_records(settings.records)
         if injection is None:
             app: ASGIApp = create_app(composition.default_agent, composition.exposition)
             on_switch = None

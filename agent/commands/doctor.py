@@ -1,0 +1,23 @@
+"""`loopscope doctor`: every hop of telemetry checked with a golden question as the turn sent."""
+
+from __future__ import annotations
+
+from agent.compose import Composition
+from agent.settings import Settings
+from telemetry.cli import doctor_command
+from telemetry.doctor import SentTurn
+
+FLUSH_SECONDS = 2.0
+
+
+def _send_turn() -> SentTurn:
+    """Ask the first golden question through the whole of telemetry, and wait for its export."""
+    composition = Composition(Settings(model="golden"))
+    export = composition.set_up_export()
+    answer = composition.default_agent.answer(composition.golden.questions[0].question)
+    export.release()
+    export.flush(FLUSH_SECONDS)
+    return SentTurn(outcome=answer.outcome, trace_id=answer.trace_id)
+
+
+doctor = doctor_command(_send_turn)
