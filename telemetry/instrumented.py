@@ -124,6 +124,16 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
             finally:
                 turn.close(error)
 
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Any:
+        """Draw the original: the wrappers of its nodes are nobody's business."""
+        return self.loopscope_original.get_graph(config, xray=xray)
+
+    async def aget_graph(
+        self, config: RunnableConfig | None = None, *, xray: int | bool = False
+    ) -> Any:
+        """Draw the original: the wrappers of its nodes are nobody's business."""
+        return await self.loopscope_original.aget_graph(config, xray=xray)
+
     def _begin(self, given: Any, config: RunnableConfig | None) -> RunningTurn:
         merged: Mapping[str, Any] = config or {}
         if self.config:

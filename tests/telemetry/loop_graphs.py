@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
@@ -42,7 +43,6 @@ def loop_graph(
     rephrase: Callable[[LoopState], str] | None = None,
     is_bounded: bool = True,
     is_async: bool = False,
-    before: Sequence[tuple[str, Callable[[LoopState], Any]]] = (),
     node_options: dict[str, dict[str, Any]] | None = None,
     **compile_options: Any,
 ) -> Any:
@@ -55,7 +55,6 @@ def loop_graph(
         rephrase: The new query.
         is_bounded: False leaves the bound out, as the widely copied tutorials do.
         is_async: The nodes are coroutine functions.
-        before: Nodes that run first.
         node_options: Options of single nodes for `add_node`.
         compile_options: Options for `compile`.
     """
@@ -87,7 +86,6 @@ def loop_graph(
 
     bodies = {
         "begin": begin,
-        **dict(before),
         "search": find,
         "judge": judge,
         "rephrase": rewrite,
@@ -96,7 +94,9 @@ def loop_graph(
     }
     graph = StateGraph(LoopState)
     for name, body in bodies.items():
-        graph.add_node(name, as_async(body) if is_async else body, **(node_options or {}).get(name, {}))
+        graph.add_node(
+            name, as_async(body) if is_async else body, **(node_options or {}).get(name, {})
+        )
     first = ["begin", *(name for name, _ in before), "search", "judge"]
     graph.add_edge(START, first[0])
     for one, other in zip(first, first[1:], strict=False):
@@ -124,6 +124,6 @@ def line_graph(*bodies: Callable[..., Any], name: str = "line", **compile_option
     for body in bodies:
         graph.add_node(body.__name__, body)
     graph.add_edge(START, bodies[0].__name__)
-    for one, other in zip(bodies, bodies[1:], strict=False):
+    for one, other in pairwise(bodies):
         graph.add_edge(one.__name__, other.__name__)
     return graph.compile(name=name, **compile_options)

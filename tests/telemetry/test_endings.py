@@ -1,4 +1,4 @@
-"""However a turn ends, it is counted once under the right outcome, and only errors look like ones."""
+"""However a turn ends, it is counted once, under the right outcome; only errors look like one."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_recursion_error_of_an_inner_graph_is_one_too() -> None:
     kit = Kit()
     inner = loop_graph(is_bounded=False).with_config(recursion_limit=8)
     outer = StateGraph(dict)
-    outer.add_node("agent", lambda state: inner.invoke(state))
+    outer.add_node("agent", inner.invoke)
     outer.add_edge(START, "agent")
     with pytest.raises(GraphRecursionError):
         kit.watch(outer.compile(name="outer")).invoke(QUESTION)
@@ -176,9 +176,9 @@ def test_a_router_that_names_an_unknown_node_is_an_error_turn() -> None:
 def test_a_call_that_fails_before_the_first_node_is_counted(given: Any, config: Any) -> None:
     kit = Kit()
     graph = loop_graph()
-    with pytest.raises(Exception) as bare:  # noqa: PT011 - the point is that it is the same
+    with pytest.raises(Exception) as bare:
         graph.invoke(given, config)
-    with pytest.raises(Exception) as watched:  # noqa: PT011
+    with pytest.raises(Exception) as watched:
         kit.watch(graph, LOOP_ROLES).invoke(given, config)
 
     assert type(watched.value) is type(bare.value)

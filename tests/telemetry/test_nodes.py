@@ -1,4 +1,4 @@
-"""Nodes of every kind: tried again, timed out, cached, made of steps, made of graphs, in threads."""
+"""Nodes of every kind: tried again, timed out, cached, of steps, of graphs, with threads."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_an_error_that_is_not_tried_again_ends_the_node() -> None:
     graph = StateGraph(dict)
     graph.add_node("fail", fail, retry_policy=RETRY)
     graph.add_edge(START, "fail")
-    with pytest.raises(ValueError):  # noqa: PT011 - LangGraph adds notes to it
+    with pytest.raises(ValueError):
         kit.watch(graph.compile(name="once")).invoke({})
 
     assert "rag.tries" not in kit.span("node fail").attributes
@@ -197,7 +197,7 @@ def test_a_step_that_raises_ends_the_node() -> None:
     graph = StateGraph(dict)
     graph.add_node("reply", RunnableLambda(lambda s: s) | RunnableLambda(fail))
     graph.add_edge(START, "reply")
-    with pytest.raises(ValueError):  # noqa: PT011 - LangGraph adds notes to it
+    with pytest.raises(ValueError):
         kit.watch(graph.compile(name="chain")).invoke({})
 
     assert kit.span("node reply").attributes["error.type"] == "ValueError"
