@@ -104,9 +104,9 @@ class _Reading:
             stop = read + int(rows[start + read : start + size].searchsorted(limit))
             parts.append(rows[start + read : start + stop])
             stops.append(stop)
-        new = np.concatenate(parts)
-        np.add.at(self._sums, new, np.repeat(self._numerators, stops - self._read))
+        new, read_before = np.concatenate(parts), self._read
         self._read = np.array(stops, np.int64)
+        np.add.at(self._sums, new, np.repeat(self._numerators, self._read - read_before))
         self.seen.append(new)
         return new
 
