@@ -93,14 +93,12 @@ def loop_graph(
         "give_up": give_up,
     }
     graph = StateGraph(LoopState)
+    options = node_options or {}
     for name, body in bodies.items():
-        graph.add_node(
-            name, as_async(body) if is_async else body, **(node_options or {}).get(name, {})
-        )
-    first = ["begin", *(name for name, _ in before), "search", "judge"]
-    graph.add_edge(START, first[0])
-    for one, other in zip(first, first[1:], strict=False):
-        graph.add_edge(one, other)
+        graph.add_node(name, as_async(body) if is_async else body, **options.get(name, {}))
+    graph.add_edge(START, "begin")
+    graph.add_edge("begin", "search")
+    graph.add_edge("search", "judge")
     graph.add_conditional_edges("judge", route, ["reply", "rephrase", "give_up"])
     graph.add_edge("rephrase", "search")
     graph.add_edge("reply", END)
