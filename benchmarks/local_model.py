@@ -31,7 +31,7 @@ from agent.graph import build_graph
 from agent.lab.quality import is_topic_right, quality
 from agent.lab.runs import Row, ask_all
 from agent.models.local.chat import LocalChat
-from agent.models.local.evidence import Evidence
+from agent.models.local.evidence import RIDGE, Evidence, LabelledEvidence, evidence_of
 from agent.models.local.labelled import LabelledQuestion, load_labelled
 from agent.models.local.lexicon import load_lexicon
 from agent.models.local.relevance import EVIDENCE_FEATURES, PAIR_FEATURES, LogisticWeights
@@ -81,6 +81,22 @@ def near_repeats(understanding: Understanding) -> Floats:
     return connected_components(kernel > NEAR_REPEAT * np.outer(lengths, lengths) + 1e-9)[1]
 
 
+def left_out(found: LabelledEvidence, groups: Floats) -> list[Evidence]:
+    """Return what the other groups tell about each labelled question, without refitting.
+
+    The leave-out residual of ridge regression, G_BB^-1 (G y)_B with G the inverse of the
+    regularised kernel: Rifkin and Lippert (2007), "Notes on Regularized Least Squares".
+    """
+    kernel = (found.features @ found.features.T).toarray()
+    inverse = np.linalg.inv(kernel + RIDGE * np.eye(len(kernel)))
+    dual = inverse @ (found.targets - found.targets.mean(axis=0))
+    scores = np.zeros_like(found.targets)
+    for group in np.unique(groups):
+        at = np.flatnonzero(groups == group)
+        scores[at] = found.targets[at] - np.linalg.solve(inverse[np.ix_(at, at)], dual[at])
+    return [evidence_of(row) for row in scores]
+
+
 def logistic(features: Floats, labels: Floats, weights: Floats, c: float) -> LogisticWeights:
     scaler = StandardScaler().fit(features)
     model = LogisticRegression(C=c, max_iter=3000)
@@ -122,7 +138,7 @@ def fit(
     on = np.array([q.is_on_topic for q in labelled])
     answerable = np.array([bool(q.answers) for q in labelled])
     folds = np.random.RandomState(0).permutation(groups.max() + 1)[groups] % FOLDS
-    matches = [understanding.match(q.text) for q in labelled]
+    matches = [understanding.corpus.match(understanding.read(q.text)) for q in labelled]
     features = np.array(
         [
             understanding.relevance_features(q.text, match, found)
@@ -175,7 +191,7 @@ def by_chunk_left_out(
         understanding.corpus.rows[q.answers[0]] - len(understanding.corpus) if q.answers else group
         for q, group in zip(labelled, groups, strict=True)
     ]
-    return understanding.evidence.score_left_out(np.array(chunk_groups))
+    return left_out(understanding.evidence, np.array(chunk_groups))
 
 
 def as_json(weights: Weights, names: Sequence[str]) -> dict[str, Any]:
@@ -267,12 +283,12 @@ def main() -> None:
     n_all = len(PAIR_FEATURES) + len(EVIDENCE_FEATURES)
     own = Understanding(chunks, labelled, lexicon, zero_weights(n_all))
     groups = near_repeats(own)
-    with_labels = fit(own, labelled, own.evidence.score_left_out(groups), groups, n_all)
+    with_labels = fit(own, labelled, left_out(own.evidence, groups), groups, n_all)
     # the same documents as if nothing were labelled: only wording tells what is off topic
     strange = [replace(q, answers=(*q.answers, "elsewhere")) for q in labelled]
     other = Understanding(chunks, strange, lexicon, zero_weights(len(PAIR_FEATURES)))
-    left_out = by_chunk_left_out(other, labelled, groups)
-    without = fit(other, labelled, left_out, groups, len(PAIR_FEATURES))
+    strange_evidence = by_chunk_left_out(other, labelled, groups)
+    without = fit(other, labelled, strange_evidence, groups, len(PAIR_FEATURES))
     if options.fit:
         data = {
             "labelled": as_json(with_labels.weights, (*PAIR_FEATURES, *EVIDENCE_FEATURES)),

@@ -13,6 +13,7 @@ import yaml
 from agent.models.local.words import is_content, stem, words
 
 LEXICON_FILE: Final = "data/local/lexicon.yaml"
+SENSES_FILE: Final = "data/local/senses.yaml"
 _LOADER: Final = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """Gives every value as text: a word list may hold "no" and "99.9"."""
 
@@ -67,6 +68,17 @@ class Phrases:
             at += length
         return spans
 
+    def find_all(self, stems: Sequence[str]) -> set[str]:
+        """Return the groups of every phrase in a text, those within longer ones included."""
+        kept = [text_stem for text_stem in stems if text_stem not in SKIPPED]
+        return {
+            group
+            for place, first in enumerate(kept)
+            for length in self._lengths.get(first, ())
+            if place + length <= len(kept)
+            for group in self.groups.get(tuple(kept[place : place + length]), ())
+        }
+
     def _longest_at(self, stems: Sequence[str], place: int) -> tuple[int, frozenset[str]]:
         """Return length and groups of the longest phrase that starts here, or 1 and none."""
         for length in self._lengths.get(stems[place], ()):
@@ -83,6 +95,8 @@ class Lexicon:
     concepts: Phrases
     related: Mapping[str, tuple[str, ...]]
     filler: Phrases
+    senses: Phrases
+    """Words of everyday English by sense; may overlap, and say nothing by themselves."""
     signs: Phrases
     """Groups `address`, `trade` and `elsewhere:...`: signs that a question is on or off topic."""
     vocabulary: frozenset[str]
@@ -92,8 +106,7 @@ class Lexicon:
 @cache
 def load_lexicon() -> Lexicon:
     """Return the packaged lexicon; read once a process."""
-    text = (files("agent") / LEXICON_FILE).read_text(encoding="utf-8")
-    data: dict[str, Any] = yaml.load(text, Loader=_LOADER)
+    data, senses = _load(LEXICON_FILE), _load(SENSES_FILE)
     filler = {"filler": data["filler"]}
     signs = {
         "address": data["address"],
@@ -102,7 +115,7 @@ def load_lexicon() -> Lexicon:
     }
     entries = [
         entry
-        for groups in (data["concepts"], filler, signs)
+        for groups in (data["concepts"], filler, senses, signs)
         for group in groups.values()
         for entry in group
     ]
@@ -110,8 +123,15 @@ def load_lexicon() -> Lexicon:
         concepts=Phrases(data["concepts"]),
         related={name: tuple(others) for name, others in data["related"].items()},
         filler=Phrases(filler),
+        senses=Phrases(senses),
         signs=Phrases(signs),
         vocabulary=frozenset(
             word for entry in entries for word in words(entry) if is_content(word)
         ),
     )
+
+
+def _load(path: str) -> dict[str, Any]:
+    text = (files("agent") / path).read_text(encoding="utf-8")
+    data: dict[str, Any] = yaml.load(text, Loader=_LOADER)
+    return data

@@ -15,7 +15,7 @@ from agent.models.local.corpus import Corpus, Floats, Match, Passage
 from agent.models.local.evidence import Evidence, LabelledEvidence, targets_of
 from agent.models.local.labelled import LabelledQuestion
 from agent.models.local.lexicon import Lexicon
-from agent.models.local.reading import read
+from agent.models.local.reading import Reading, read
 from agent.models.local.relevance import (
     EVIDENCE_FEATURES,
     PAIR_FEATURES,
@@ -91,23 +91,22 @@ class Understanding:
             "labelled" if self.has_labels else "unlabelled"
         )
         self.view: Final = lru_cache(maxsize=_VIEWS_KEPT)(self._view)
-        self._learn(labelled)
+        self.evidence: Final = self._learn(labelled)
 
-    def _learn(self, labelled: Sequence[LabelledQuestion]) -> None:
-        """Fit the evidence; without labels of these documents, on the wording alone."""
+    def _learn(self, labelled: Sequence[LabelledQuestion]) -> LabelledEvidence:
+        """Fit the evidence; labels of other documents tell only what is on and off topic."""
         corpus = self.corpus if self.has_labels else Corpus([], self.lexicon)
         answers = [question.answers if self.has_labels else () for question in labelled]
-        self.labelled_matches: Final = [self.match(q.text, corpus) for q in labelled]
-        self.evidence: Final = LabelledEvidence(
-            self.labelled_matches,
-            targets_of(answers, [question.is_on_topic for question in labelled], corpus),
-            corpus,
+        on_topic = [question.is_on_topic for question in labelled]
+        return LabelledEvidence(
+            [self.read(question.text) for question in labelled],
+            targets_of(answers, on_topic, corpus),
+            self.lexicon.senses,
         )
 
-    def match(self, question: str, corpus: Corpus | None = None) -> Match:
-        """Read a question, mend its typing mistakes and match it against the documents."""
-        reading = read(question, self.lexicon, self.speller.mend)
-        return (self.corpus if corpus is None else corpus).match(reading)
+    def read(self, question: str) -> Reading:
+        """Read a question and mend its typing mistakes."""
+        return read(question, self.lexicon, self.speller.mend)
 
     def view_from(self, question: str, match: Match, evidence: Evidence) -> View:
         """Return the view of a question."""
@@ -128,8 +127,8 @@ class Understanding:
         return features
 
     def _view(self, question: str) -> View:
-        match = self.match(question)
-        return self.view_from(question, match, self.evidence.score(match))
+        reading = self.read(question)
+        return self.view_from(question, self.corpus.match(reading), self.evidence.score(reading))
 
 
 @cache
