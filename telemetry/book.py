@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from telemetry import names
 from telemetry.detectors import rewrite_effect
-from telemetry.facts import Chunks, Grades, Statement, Verdict
+from telemetry.facts import Chunks, Grades, Statement, Verdict, finite
 from telemetry.turn import Retrieval, Turn
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Book:
         self._terminals.clear()  # a draft that is searched for again was not the end
         measure = self.probe.similarity
         if measure is not None and query and self.question:
-            self._similarities[-1] = measure(self.question, query)
+            self._similarities[-1] = finite(measure(self.question, query))
         return self._similarities[-1]
 
     def checked(self, verdict: Verdict) -> None:
@@ -205,8 +205,9 @@ class Book:
         What the graph states wins, then the terminal role that ran last. A graph that did neither
         gave up when its last grading passed nothing, and otherwise answered.
         """
-        if self._statement is not None and self._statement.outcome is not None:
-            return self._statement.outcome
+        stated = self._statement.outcome if self._statement is not None else None
+        if stated in names.OUTCOMES:  # a reader of the host's may read any word
+            return stated
         if self._terminals:
             last = max(self._terminals, key=lambda t: (t[0], _PRECEDENCE.index(t[1])))
             return names.TERMINAL_OUTCOMES[last[1]]

@@ -70,7 +70,14 @@ class CallHandler(GraphCallbackHandler):
         """Begin a call of a model that completes text."""
         self._begin(names.OPERATION_TEXT, (), event)
 
-    def on_llm_new_token(self, _: Any, *, run_id: UUID, chunk: Any = None, **__: Any) -> None:
+    def on_llm_new_token(
+        self,
+        token: Any,  # noqa: ARG002 - LangChain gives it by name in sync runs
+        *,
+        run_id: UUID,
+        chunk: Any = None,
+        **_: Any,
+    ) -> None:
         """Note when a stream begins and what usage its chunks report."""
         call = self._open.get(run_id.int)
         if call is not None:

@@ -30,7 +30,7 @@ Redact = Callable[[str], str]
 
 _MADE_BY_A_MACHINE: Final = re.compile(
     r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"  # a UUID
-    r"|[0-9a-f]{16,64}"  # a hexadecimal token
+    r"|(?=[0-9]*[a-f])[0-9a-f]{16,64}"  # a hexadecimal token; digits alone may be a card's
     r"|[0-9A-HJKMNP-TV-Z]{26}"  # a ULID
     r"|[A-Za-z]{0,12}[-_]?[0-9]{1,8}"  # a short word and a counter: thread-1, t42, 7
 )

@@ -140,10 +140,19 @@ class Execution:
         if isinstance(error, ParentCommand):
             self.returned(error.args[0], state)
             return
+        try:
+            self._raised(error)
+        except Exception as failure:  # noqa: BLE001 - the caller shall see the node's own error
+            self.node.probe.failed("node", failure)
+
+    def _raised(self, error: BaseException) -> None:
         seconds = time.perf_counter() - self._started
         if isinstance(error, GraphBubbleUp):
             if isinstance(error, GraphInterrupt):
                 self.span.add_event(names.EVENT_INTERRUPTED)
+                # LangGraph says so at the end of the stream, which not every reader waits for.
+                if self.node.probe is self.turn.probe and "|" not in self.key:
+                    self.turn.book.is_paused = True
             self._end(seconds)
             return
         if isinstance(error, STOPPED):
@@ -202,4 +211,7 @@ class Execution:
         if attributes:
             shown.update(attributes)
         self.span.set_attributes(shown)
-        self.span.end(self._ended[0] if self._ended else None)
+        try:
+            self.span.end(self._ended[0] if self._ended else None)
+        except Exception as error:  # noqa: BLE001 - a span processor of the host's
+            node.probe.failed("node", error)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """What a retrieve node found."""
+    """What a retrieve node found.
+
+    A reader may give ids and scores as its store has them, NumPy's for example: they are kept as
+    str and float, and a score that is no finite number as None.
+    """
 
     ids: tuple[str, ...] = ()
     """In rank order."""
@@ -18,12 +23,28 @@ class Chunks:
     query: str | None = None
     is_remote: bool = False
 
+    def __post_init__(self) -> None:
+        """Make the values plain; a reader that already gives plain ones pays two comparisons."""
+        if type(self.ids) is not tuple or not {*map(type, self.ids)} <= {str}:
+            object.__setattr__(self, "ids", tuple([str(id_) for id_ in self.ids]))
+        scores = self.scores
+        if type(scores) is not tuple or not (
+            {*map(type, scores)} <= {float} and all(map(isfinite, scores))  # type: ignore[arg-type]  # they are floats
+        ):
+            object.__setattr__(self, "scores", tuple([finite(score) for score in scores]))
+
 
 @dataclass(frozen=True, slots=True)
 class Grades:
     """What a grade node said of the latest retrieval: chunk id -> passed; None for no verdict."""
 
     passed: Mapping[str, bool | None]
+
+    def __post_init__(self) -> None:
+        """Make the verdicts plain: NumPy's booleans are none of Python's."""
+        if not {*map(type, self.passed.values())} <= {bool, type(None)}:
+            plain = {id_: None if p is None else bool(p) for id_, p in self.passed.items()}
+            object.__setattr__(self, "passed", plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +99,15 @@ class Readers:
     """Of the turn's input, and of a node with the role enhance: the standalone question."""
     statement: Callable[[Update, State], Statement | None]
     """Of every node and of the turn's input."""
+
+
+def finite(value: Any) -> float | None:
+    """Return a number of any kind as a float; None for what is no number, NaN and infinities."""
+    if type(value) is not float:
+        if value is None or isinstance(value, str | bool):
+            return None
+        try:
+            value = float(value)
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return value if isfinite(value) else None

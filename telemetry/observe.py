@@ -42,9 +42,12 @@ def observe(execution: Execution, output: Any, state: State) -> Attributes | Non
     if role in names.TERMINAL_OUTCOMES:
         turn.book.ended_by(execution.step, role)
     if update:
-        statement = turn.probe.readers.statement(update, state)
-        if statement is not None:
-            turn.book.stated(statement)
+        try:
+            statement = turn.probe.readers.statement(update, state)
+            if statement is not None:
+                turn.book.stated(statement)
+        except Exception as error:  # noqa: BLE001 - what the node did is still to be read
+            turn.probe.failed("reader", error)
     by_role = _BY_ROLE.get(role)
     return by_role(execution, update, state) if by_role is not None else None
 
@@ -59,7 +62,9 @@ def _enhance(execution: Execution, update: Update, state: State) -> None:
 def _guard(execution: Execution, update: Update, state: State) -> Attributes | None:
     turn = execution.turn
     verdict = turn.probe.readers.verdict(update, state)
-    if verdict is None:
+    if verdict is None or not (
+        verdict.classification in names.CLASSIFICATIONS and verdict.confidence in names.CONFIDENCES
+    ):
         raise NothingFoundError
     turn.book.checked(verdict)
     if execution.context is None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
 from typing import Any, Final, TypeGuard
 
 from telemetry import names
 from telemetry.attributes import cut
-from telemetry.facts import Chunks, Grades, Readers, State, Statement, Update, Verdict
+from telemetry.facts import Chunks, Grades, Readers, State, Statement, Update, Verdict, finite
 
 MAX_CHUNKS: Final = 200
 """Chunks looked at in one retrieval. Chosen by us."""
@@ -148,7 +147,7 @@ def document_score(document: Any) -> float | None:
     metadata = _field(document, "metadata")
     for source in (document, metadata):
         for key in _SCORE_KEYS:
-            score = _number(_field(source, key))
+            score = finite(_field(source, key))
             if score is not None:
                 return score
     return None
@@ -156,9 +155,9 @@ def document_score(document: Any) -> float | None:
 
 def _id_and_score(item: Any) -> tuple[str, float | None]:
     if isinstance(item, tuple) and len(item) == 2:  # (document, score)
-        return _chunk_id(item[0]), _number(item[1])
+        return _chunk_id(item[0]), finite(item[1])
     if type(item) is dict and type(item.get("id")) is str:  # this project's chunk
-        return cut(item["id"], ID_BYTES), _number(item.get("score"))
+        return cut(item["id"], ID_BYTES), finite(item.get("score"))
     return _chunk_id(item), document_score(item)
 
 
@@ -166,17 +165,6 @@ def _chunk_id(item: Any) -> str:
     if isinstance(item, str):  # a bare text: the state holds no documents
         return document_id({"text": item})
     return document_id(item)
-
-
-def _number(value: Any) -> float | None:
-    if type(value) is not float:
-        if value is None or isinstance(value, str | bool):
-            return None
-        try:
-            value = float(value)
-        except (TypeError, ValueError):
-            return None
-    return value if isfinite(value) else None
 
 
 def _first(update: Update, state: State, keys: tuple[str, ...]) -> Any:

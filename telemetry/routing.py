@@ -12,6 +12,7 @@ from telemetry.execution import current_turn
 from telemetry.facts import Grades, Verdict
 from telemetry.probe import Probe
 from telemetry.roles import ROUTER
+from telemetry.run_metrics import MAX_NODES
 from telemetry.topology import shown
 
 _REFUSING: Final = (names.REWRITE, names.NO_RESULTS, names.CLARIFY, names.OFF_TOPIC)
@@ -50,7 +51,8 @@ class CountedRouter:
         child = self._children.get(chosen)
         if child is None:
             child = self._probe.run_metrics.route(self._router, shown(chosen))
-            self._children[chosen] = child
+            if len(self._children) < MAX_NODES:  # a router may return any text
+                self._children[chosen] = child
         child.inc()
         if self._role != names.NONE:
             self._judge(f"{self._prefix}/{chosen}" if self._prefix else chosen)

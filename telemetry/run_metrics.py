@@ -9,6 +9,7 @@ from prometheus_client import Counter, Histogram
 
 from telemetry import names
 from telemetry.families import MetricSet
+from telemetry.topology import END_NODE, shown
 
 MAX_NODES: Final = 64
 """Distinct values of the label `node` of a graph. Chosen by us; the rest share `other`."""
@@ -18,6 +19,9 @@ MAX_ERROR_TYPES: Final = 8
 """Distinct error types of a graph. Chosen by us."""
 OTHER_ERROR: Final = "_OTHER"
 """The convention's word for an error whose type is not told; empty for a call that succeeded."""
+
+
+END: Final = shown(END_NODE)
 
 
 class Capped:
@@ -66,6 +70,8 @@ class RunMetrics:
         self._routes: dict[tuple[str, str], Counter] = {}
         self._llm_calls: dict[tuple[str, str], Counter] = {}
         self._models: set[str] = set()
+        declared = {route for choices in routes.values() for route in choices}
+        self._known_routes = declared | {node.rpartition("/")[2] for node in nodes} | {END}
         self._calls: dict[tuple[str, str, str], CallMetrics] = {}
         self._durations = {node: self._duration(node, role) for node, role in nodes.items()}
         for node in nodes:
@@ -85,12 +91,15 @@ class RunMetrics:
         self._node_error(node, error_type).inc()
 
     def route(self, router: str, route: str) -> Counter:
-        """Return the counter of a router's choice."""
-        key = (router, route)
+        """Return the counter of a router's choice; a choice that is no node is `other`.
+
+        LangGraph ignores such a choice, which may be any text that a router returned.
+        """
+        key = (router, route if route in self._known_routes else names.OTHER)
         if key not in self._routes:
             family = self._families.counters[names.ROUTES]
             self._routes[key] = family.labels(
-                self._graph, self._node_name(router), self._node_name(route)
+                self._graph, self._node_name(router), self._node_name(key[1])
             )
         return self._routes[key]
 

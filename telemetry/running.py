@@ -65,8 +65,11 @@ class RunningTurn:
         base = otel.get_current()
         try:
             self._read(given, config)
+        except Exception as error:  # noqa: BLE001 - a reader or hook of the host's
+            probe.failed("reader", error)
+        try:
             self.span = self._start_span(given, base)
-        except Exception as error:  # noqa: BLE001 - a reader, hook or sampler of the host's
+        except Exception as error:  # noqa: BLE001 - a sampler or span processor of the host's
             probe.failed("run", error)
         self.is_recording = self.span.is_recording()
         self.trace_id = self.span.get_span_context().trace_id
@@ -191,8 +194,8 @@ class RunningTurn:
             return names.INTERRUPTED if self.book.is_paused else None
         if isinstance(error, GraphBubbleUp):
             return names.INTERRUPTED
-        if isinstance(error, STOPPED):
-            return names.CANCELLED
+        if isinstance(error, STOPPED):  # also whoever stops reading once the graph has paused
+            return names.INTERRUPTED if self.book.is_paused else names.CANCELLED
         recursion = isinstance(error, GraphRecursionError)
         return names.RECURSION_LIMIT if recursion else names.ERROR
 

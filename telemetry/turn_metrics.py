@@ -123,10 +123,11 @@ class TurnMetrics:
         check = self._topic_checks.get((turn.classification or "", turn.confidence or ""))
         if check is not None:
             check.inc()
-        for role, reason in turn.judgement_failures:
-            child = self._failures.get((role, reason))
+        for failure in turn.judgement_failures:
+            role, reason = known = _known_failure(failure)
+            child = self._failures.get(known)
             if child is None:
-                child = self._failures[role, reason] = self.families.counters[
+                child = self._failures[known] = self.families.counters[
                     names.JUDGEMENT_FAILURES
                 ].labels(self._graph, role, reason)
             child.inc()
@@ -166,6 +167,15 @@ class TurnMetrics:
     ) -> dict[tuple[str, ...], Counter]:
         family = self.families.counters[name]
         return {end: family.labels(*fixed, *end) for end in ends}
+
+
+def _known_failure(failure: tuple[str, str]) -> tuple[str, str]:
+    """Return a (role, reason) of the closed sets: a graph may write anything into its state."""
+    role, reason = failure
+    return (
+        role if role in names.ROLES else names.OTHER,
+        reason if reason in names.FAILURE_REASONS else names.OTHER,
+    )
 
 
 def _pairs(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
