@@ -19,7 +19,7 @@ COMMANDS: Final = {
     "serve": "agent.commands.serve:serve",
     "traffic": "agent.commands.traffic:traffic",
 }
-"""Sub-command -> where it is; imported when it is called, since a command needs few of the parts."""
+"""Sub-command -> where it is. Imported when called: a command needs few of the parts."""
 
 
 class _Failure(click.ClickException):
@@ -27,7 +27,7 @@ class _Failure(click.ClickException):
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
-        self.exit_code = getattr(error, "exit_code", 1)
+        self.exit_code = getattr(error, "exit_code", 1)  # type: ignore[misc]  # click reads it
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the error."""

@@ -15,6 +15,7 @@ from agent.answer import Answer, AnswerChunk
 from agent.commands.options import agent_options
 from agent.compose import Composition
 from agent.errors import AgentError
+from agent.service import valid_question
 from agent.settings import NO_RECORDS, Settings
 
 FAILED = ("error", "recursion_limit")
@@ -35,6 +36,8 @@ def ask(question: str | None, questions: TextIO | None, as_json: bool, settings:
     """Answer QUESTION from the documents, or refuse it, or say that nothing was found."""
     if (question is None) == (questions is None):
         raise click.UsageError("give one QUESTION, or --file FILE with one question a line")
+    if question is not None:
+        valid_question(question)
     composition = observed(settings)
     asked: Iterator[str] = iter([question]) if question is not None else _lines(questions)
     console = Console(soft_wrap=True)
