@@ -81,14 +81,15 @@ def test_langgraphs_default_limit_is_told_when_nobody_sets_one() -> None:
 def test_a_recursion_error_of_an_inner_graph_is_one_too() -> None:
     kit = Kit()
     inner = loop_graph(is_bounded=False).with_config(recursion_limit=8)
-    outer = StateGraph(dict)
-    outer.add_node("agent", inner.invoke)
-    outer.add_edge(START, "agent")
+
+    def agent(state: dict[str, Any]) -> Any:
+        return inner.invoke(state)
+
     with pytest.raises(GraphRecursionError):
-        kit.watch(outer.compile(name="outer")).invoke(QUESTION)
+        kit.watch(line_graph(agent)).invoke(QUESTION)
 
     assert kit.outcomes() == {"recursion_limit": 1}
-    assert errors(kit) == ["invoke_workflow outer", "node agent"]
+    assert errors(kit) == ["invoke_workflow line", "node agent"]
     assert kit.value("rag_node_errors_total", error_type="GraphRecursionError") == 1
 
 
