@@ -147,17 +147,16 @@ class CallMetrics:
     def __init__(self, families: MetricSet, call: tuple[str, str, str]) -> None:
         self._families = families
         self._call = call
-        self._durations: dict[str, Histogram] = {}
+        # Both from the first call on: an alert on failures needs a 0 to compare with.
+        self._durations = {
+            error: families.histograms[names.OPERATION_DURATION].labels(*call, error)
+            for error in ("", OTHER_ERROR)
+        }
         self._tokens: dict[str, Histogram] = {}
 
     def observe(self, seconds: float, *, is_error: bool = False) -> None:
         """Observe a finished call."""
-        error = OTHER_ERROR if is_error else ""
-        child = self._durations.get(error)
-        if child is None:
-            family = self._families.histograms[names.OPERATION_DURATION]
-            child = self._durations[error] = family.labels(*self._call, error)
-        child.observe(seconds)
+        self._durations[OTHER_ERROR if is_error else ""].observe(seconds)
 
     def tokens(self, kind: str, count: int) -> None:
         """Observe the tokens of one call; `kind` is `input` or `output`."""
