@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from telemetry import names
+from telemetry.content import reason_code
 from telemetry.detectors import rewrite_effect
 from telemetry.facts import Chunks, Grades, Statement, Verdict, finite
 from telemetry.turn import Retrieval, Turn
@@ -176,7 +177,7 @@ class Book:
             graph=self.probe.graph,
             version=self.probe.version,
             outcome=outcome or self._own_outcome(),
-            reason=said.reason if said else None,
+            reason=reason_code(said.reason) if said else None,
             classification=verdict.classification if verdict else None,
             confidence=verdict.confidence if verdict else None,
             question=self.question,

@@ -29,7 +29,7 @@ from telemetry import names
 from telemetry.book import Book
 from telemetry.call_spans import SpanHandler
 from telemetry.calls import CallHandler
-from telemetry.content import error_type, reason_code
+from telemetry.content import error_type
 from telemetry.detectors import Finding
 from telemetry.events import emit
 from telemetry.execution import STOPPED, Execution, Node
@@ -260,14 +260,14 @@ def turn_attributes(turn: Turn) -> dict[str, Any]:
         names.RAG_BUDGET_FIRST: turn.outcome == names.NO_RESULTS and turn.last_grade == names.PASS,
     }
     optional = {
-        names.RAG_REASON: reason_code(turn.reason),
+        names.RAG_REASON: turn.reason,
         names.RAG_TOPIC_CLASSIFICATION: turn.classification,
         names.RAG_TOPIC_CONFIDENCE: turn.confidence,
         names.RAG_MAX_REWRITES: turn.max_rewrites,
         names.RAG_CONFLICT: turn.is_conflict or None,
         names.RAG_RECURSION_LIMIT: turn.recursion_limit,
         names.RAG_LAST_NODE: turn.last_node if turn.outcome not in _SELF_ENDED else None,
-        names.ERROR_TYPE: (turn.error_type or reason_code(turn.reason)) if failed else None,
+        names.ERROR_TYPE: (turn.error_type or turn.reason) if failed else None,
     }
     for key, value in optional.items():
         if value is not None:

@@ -47,6 +47,7 @@ class Turn:
     outcome: str
     """One of `names.OUTCOMES`."""
     reason: str | None = None
+    """A code such as `nothing_passed`; None when none was given, or one that may be prose."""
     classification: str | None = None
     """`relevant` or `irrelevant`; None when no topic check ran."""
     confidence: str | None = None
