@@ -13,6 +13,7 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── SettingsError         settings         a setting is out of its range or unknown
     ├── FaultError            fault            no such fault, or a share it cannot have
     ├── ServeError            serve            the address cannot be listened on
+    ├── DemoError             demo             a part of the demo does not run
     ├── MixFileError          mix_file         a traffic mix cannot be read or an entry is wrong
     ├── TargetError           target           what traffic asks is no service of ours
     ├── GoldenFileError       golden_file      a golden set cannot be read or an entry is wrong
@@ -163,6 +164,19 @@ class ServeError(AgentError):
         super().__init__(
             f"cannot serve at {host}:{port}: {problem}; expected an address of this machine with a "
             "free port. Choose another with --host and --port; --port 0 takes a free one."
+        )
+
+
+class DemoError(AgentError):
+    """A server that the demo started does not run as it should."""
+
+    code = "demo"
+    exit_code = 1
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"the demo cannot go on: {problem}; expected every part to start within a minute. "
+            "Look at the logs it names, and try again on a less busy machine."
         )
 
 

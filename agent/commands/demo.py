@@ -1,8 +1,17 @@
-"""`loopscope demo`: the golden questions first, then your own."""
+"""`loopscope demo`: the golden questions, then every failure injected and told, on this machine."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import shutil
+import signal
 import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
 
 import click
 from rich.console import Console
@@ -11,26 +20,149 @@ from rich.text import Text
 from agent.commands.ask import print_answer
 from agent.commands.options import agent_options
 from agent.compose import Composition
-from agent.errors import AgentError
+from agent.demo.cases import CASES
+from agent.demo.processes import missing_packages
+from agent.demo.run import Result, Show
+from agent.demo.show import print_result
+from agent.demo.stage import Plan, Stage, staged
+from agent.errors import DemoError
 from agent.settings import Settings
+
+MATRIX_FILE = "matrix.json"
+FAULTS = [case.fault for case in CASES if case.fault is not None]
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Stop after the golden questions.")
+@click.option(
+    "--once", is_flag=True, help="Stop at the end; exit with 1 unless the matrix is right."
+)
+@click.option(
+    "--only",
+    type=click.Choice(FAULTS),
+    multiple=True,
+    help="Inject this fault alone; may be repeated.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(0.1, 50),
+    default=1.5,
+    show_default=True,
+    help="Questions a second for each service.",
+)
+@click.option(
+    "--time-scale",
+    type=click.FloatRange(0.002, 1),
+    default=0.01,
+    show_default=True,
+    help="Factor on every duration of the guide; a smaller one needs a higher rate.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("var/demo"),
+    show_default=True,
+    help=f"Folder for {MATRIX_FILE}.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the matrix as one JSON object.")
 @agent_options
-def demo(once: bool, settings: Settings) -> None:
-    """Ask the golden questions, then take questions from the terminal."""
-    console = Console(soft_wrap=True)
+def demo(
+    *,
+    once: bool,
+    only: Sequence[str],
+    rate: float,
+    time_scale: float,
+    out: Path,
+    as_json: bool,
+    settings: Settings,
+) -> None:
+    """Ask the golden questions; then inject every fault and show which alerts fire.
+
+    Without --once everything stays up afterwards, until Ctrl-C.
+    """
+    console = Console(soft_wrap=True, stderr=as_json)
+    missing = missing_packages()
+    if missing:
+        _open(console, settings)
+        console.print(
+            f"\nNot shown, since not installed: {', '.join(missing)}. The faults and their alerts "
+            f"need both servers; install them with: sudo apt-get install {' '.join(missing)}"
+        )
+        sys.exit(1 if once else 0)
+    signal.signal(signal.SIGTERM, _end)
+    folder = Path(tempfile.mkdtemp(prefix="loopscope-demo-"))
+    plan = Plan(
+        folder=folder,
+        cases=[case for case in CASES if not only or case.fault in (None, *only)],
+        time_scale=time_scale,
+        rate=rate,
+        settings=settings,
+    )
+    stays = not once and sys.stdin.isatty()
+    try:
+        result = asyncio.run(_show(plan, console, out, stays=stays))
+    except DemoError:
+        raise  # its message names logs in the folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    if as_json:
+        click.echo(json.dumps(result.as_json(), indent=2))
+    if result.problems and not stays:
+        sys.exit(1)
+
+
+async def _show(plan: Plan, console: Console, out: Path, *, stays: bool) -> Result:
+    loop = asyncio.get_running_loop()
+    showing = asyncio.current_task()
+    assert showing is not None
+    loop.add_signal_handler(signal.SIGTERM, showing.cancel)
+    began = time.monotonic()
+    async with staged(plan, lambda: _open(console, plan.settings)) as stage:
+        console.print(Text(f"\n{_parts(stage)}", style="dim"))
+        result = await Show(stage, lambda line: console.print(Text(line))).run()
+        print_result(result, console)
+        _write(result, out, console)
+        console.print(Text(f"{time.monotonic() - began:.0f} s in all", style="dim"))
+        if stays:
+            await _stay(stage, console)
+    return result
+
+
+def _open(console: Console, settings: Settings) -> None:
+    """Ask the golden questions."""
     composition = Composition(settings)
-    agent = composition.default_agent
     for golden in composition.golden:
         console.print(Text(f"\n> {golden.question}", style="bold"))
-        print_answer(agent.answer(golden.question), console)
-    if once or not sys.stdin.isatty():
-        return
-    console.print("\nAsk anything; an empty line ends.", style="bold")
-    while question := click.prompt(">", default="", show_default=False, prompt_suffix=" "):
-        try:
-            print_answer(agent.answer(question), console)
-        except AgentError as error:
-            console.print(Text(f"error: {error}", style="red"))
+        print_answer(composition.default_agent.answer(golden.question), console)
+
+
+def _parts(stage: Stage) -> str:
+    services = len(stage.plan.cases)
+    return (
+        f"{services} services, Prometheus at {stage.addresses['Prometheus']}, "
+        f"Alertmanager at {stage.addresses['Alertmanager']}; "
+        f"an hour of the guide is {3600 * stage.plan.time_scale:.0f} s here"
+    )
+
+
+def _write(result: Result, out: Path, console: Console) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / MATRIX_FILE).write_text(json.dumps(result.as_json(), indent=2) + "\n")
+    except OSError as error:
+        console.print(Text(f"{out / MATRIX_FILE} was not written: {error.strerror}", "yellow"))
+
+
+async def _stay(stage: Stage, console: Console) -> None:
+    """Print where everything is, and wait for Ctrl-C."""
+    console.print("\nEverything stays up until Ctrl-C:", style="bold")
+    for name, url in stage.addresses.items():
+        console.print(Text(f"  {name:18} {url}"))
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopped.set)
+    await stopped.wait()
+
+
+def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
+    raise SystemExit(128 + number)

@@ -20,8 +20,8 @@ from agent.routers import AfterGrading
 Where = Literal["agent", "metrics", "traffic"]
 Change = Callable[[Parts, Chance], Parts]
 
-SLOW_SECONDS: Final = 1.5
-"""Added to each model call by slow-model; a turn makes 4 calls or more, so it takes 6 s."""
+SLOW_SECONDS: Final = 2.5
+"""Added to each model call by slow-model; an answer takes three calls one after another."""
 _GIVES_UP: Final[AfterGrading] = "handle_no_results"
 _REWRITES: Final[AfterGrading] = "optimize_query"
 NOBODY_LISTENS: Final = "http://127.0.0.1:1"

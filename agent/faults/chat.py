@@ -74,42 +74,46 @@ class ChatFault:
 
 def faulty_chat(model: ChatT, fault: ChatFault) -> ChatT:
     """Return a copy of a chat model that the fault strikes; the given one stays sound."""
-    return copy_with(model, {**_whole(type(model), fault), **_streamed(type(model), fault)})
+    return copy_with(model, {**_whole(model, fault), **_streamed(model, fault)})
 
 
-def _whole(kind: type[BaseChatModel], fault: ChatFault) -> dict[str, Callable[..., Any]]:
-    """Return the methods that reply in one piece."""
+def _whole(model: BaseChatModel, fault: ChatFault) -> dict[str, Callable[..., Any]]:
+    """Return the methods that reply in one piece.
 
-    def _generate(self: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return fault.struck(messages) or kind._generate(self, messages, *args, **kwargs)
+    The real call is one of the sound model, since many models make an async call by a sync one,
+    which would be struck again.
+    """
+
+    def _generate(_: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        return fault.struck(messages) or model._generate(messages, *args, **kwargs)
 
     async def _agenerate(
-        self: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any
+        _: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any
     ) -> ChatResult:
         result = await fault.astruck(messages)
-        return result or await kind._agenerate(self, messages, *args, **kwargs)
+        return result or await model._agenerate(messages, *args, **kwargs)
 
     return {"_generate": _generate, "_agenerate": _agenerate}
 
 
-def _streamed(kind: type[BaseChatModel], fault: ChatFault) -> dict[str, Callable[..., Any]]:
+def _streamed(model: BaseChatModel, fault: ChatFault) -> dict[str, Callable[..., Any]]:
     """Return the methods that stream, those that the model has: LangChain asks whether it has."""
 
     def _stream(
-        self: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any
+        _: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         result = fault.struck(messages)
         if result is None:
-            yield from kind._stream(self, messages, *args, **kwargs)
+            yield from model._stream(messages, *args, **kwargs)
         else:
             yield _as_chunk(result)
 
     async def _astream(
-        self: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any
+        _: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         result = await fault.astruck(messages)
         if result is None:
-            async for chunk in kind._astream(self, messages, *args, **kwargs):
+            async for chunk in model._astream(messages, *args, **kwargs):
                 yield chunk
         else:
             yield _as_chunk(result)
@@ -118,7 +122,7 @@ def _streamed(kind: type[BaseChatModel], fault: ChatFault) -> dict[str, Callable
     return {
         name: method
         for name, method in methods.items()
-        if getattr(kind, name) is not getattr(BaseChatModel, name)
+        if getattr(type(model), name) is not getattr(BaseChatModel, name)
     }
 
 

@@ -39,17 +39,16 @@ class RetrieverFault:
 
 def faulty_retriever(retriever: RetrieverT, fault: RetrieverFault) -> RetrieverT:
     """Return a copy of a retriever that the fault strikes; the given one stays sound."""
-    kind = type(retriever)
 
-    def _get(self: Any, query: str, *args: Any, **kwargs: Any) -> list[Document]:
+    def _get(_: Any, query: str, *args: Any, **kwargs: Any) -> list[Document]:
         time.sleep(fault.delay(query))
         fault.check(query)
-        return kind._get_relevant_documents(self, query, *args, **kwargs)
+        return retriever._get_relevant_documents(query, *args, **kwargs)
 
-    async def _aget(self: Any, query: str, *args: Any, **kwargs: Any) -> list[Document]:
+    async def _aget(_: Any, query: str, *args: Any, **kwargs: Any) -> list[Document]:
         await asyncio.sleep(fault.delay(query))
         fault.check(query)
-        return await kind._aget_relevant_documents(self, query, *args, **kwargs)
+        return await retriever._aget_relevant_documents(query, *args, **kwargs)
 
     return copy_with(
         retriever, {"_get_relevant_documents": _get, "_aget_relevant_documents": _aget}
