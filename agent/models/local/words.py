@@ -24,9 +24,11 @@ _NEGATED: Final = re.compile(r"(do|does|did|is|are|was|were|would|could|should|h
 _CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
 _EMAIL: Final = re.compile(r"\be-(?=mail)")
 
-_DERIVED: Final = ("ation", "able", "ment", "ion", "ing", "ed", "al", "ly")
-"""Endings that are cut, the first that fits; at least `_STEM_CHARS` characters stay."""
 _STEM_CHARS: Final = 3
+_DERIVED: Final = {
+    "ation": 3, "able": 3, "ment": 3, "ion": 5, "ing": 3, "ed": 3, "al": 5, "ly": 3
+}  # fmt: skip
+"""Endings that are cut, the first that fits, and the characters that must stay at least."""
 _VOWEL: Final = re.compile(r"[aeiouy]")
 
 
@@ -55,9 +57,9 @@ def stem(word: str) -> str:
     if not word.isascii() or not word.isalpha() or len(word) <= _STEM_CHARS:
         return word
     base = _singular(word)
-    for ending in _DERIVED:
+    for ending, least in _DERIVED.items():
         kept = base[: -len(ending)]
-        if base.endswith(ending) and len(kept) >= _STEM_CHARS and _VOWEL.search(kept):
+        if base.endswith(ending) and len(kept) >= least and _VOWEL.search(kept):
             base = kept
             break
     base = base.rstrip("e") if len(base) > _STEM_CHARS else base
