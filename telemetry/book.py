@@ -149,6 +149,10 @@ class Book:
         """Note that a node of a terminal role ran."""
         self._terminals.append((step, role))
 
+    def not_ended_by(self, role: str) -> None:
+        """Note that what a node of a terminal role said was a draft after all."""
+        self._terminals = [end for end in self._terminals if end[1] != role]
+
     def stated(self, statement: Statement) -> None:
         """Note what a node said about the turn; a later node overrules it."""
         self._statement = statement

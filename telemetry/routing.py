@@ -13,7 +13,7 @@ from telemetry.facts import Grades, Verdict
 from telemetry.probe import Probe
 from telemetry.roles import ROUTER
 from telemetry.run_metrics import MAX_NODES
-from telemetry.topology import shown
+from telemetry.topology import END_NODE, shown
 
 _REFUSING: Final = (names.REWRITE, names.NO_RESULTS, names.CLARIFY, names.OFF_TOPIC)
 """Roles of the nodes an edge chooses when what it judged was not good enough."""
@@ -34,6 +34,7 @@ class CountedRouter:
         self._router = router
         self._prefix = router.rpartition("/")[0]
         self._role = probe.role(f"{router}{ROUTER}")
+        self._is_terminal = probe.role(router) in names.TERMINAL_OUTCOMES
         self._children: dict[str, Counter] = {}
 
     def __call__(self, packets: Sequence[Any], static: bool = False) -> Any:
@@ -54,8 +55,16 @@ class CountedRouter:
             if len(self._children) < MAX_NODES:  # a router may return any text
                 self._children[chosen] = child
         child.inc()
+        if self._is_terminal and chosen != END_NODE:
+            self._take_back()
         if self._role != names.NONE:
             self._judge(f"{self._prefix}/{chosen}" if self._prefix else chosen)
+
+    def _take_back(self) -> None:
+        """Note that the node's reply was a draft: the router sends the turn on."""
+        turn = current_turn()
+        if turn is not None:
+            turn.book.not_ended_by(self._probe.role(self._router))
 
     def _judge(self, chosen: str) -> None:
         turn = current_turn()
