@@ -123,11 +123,12 @@ def _resets(scenario: Scenario) -> list[Case]:
             title="the service restarts in the middle of the failure",
             replicas=(
                 Replica(
+                    age_minutes=1024,
                     phases=(
                         Phase(minutes=WARM_UP),
                         Phase(minutes=half, rates=scenario.fault),
                         Phase(minutes=end - half, rates=scenario.fault, restarts=True),
-                    )
+                    ),
                 ),
             ),
             firing={WARM_UP + end: scenario.firing[end]},

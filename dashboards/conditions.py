@@ -275,11 +275,11 @@ def threshold_at(baseline: float, add: float, odds: float) -> float:
 
 
 def _surely(signal: Signal, settings: Settings) -> str:
-    windows = " or ".join(settings.range(window) for window in settings.windows)
+    short, medium, long = (settings.range(window) for window in settings.windows)
     return (
-        f"Of the {signal.out_of} in the last {windows}, the share of {signal.what} is surely above "
-        f"the limit: the lower end of its interval at {Z} standard errors, from at least "
-        f"{settings.min_events} of {settings.min_total},"
+        f"Of the {signal.out_of} in the last {short}, {medium} or {long}, the share of "
+        f"{signal.what} is surely too high: the lower end of its interval at {Z} standard "
+        f"errors, from at least {settings.min_events} of {settings.min_total},"
     )
 
 

@@ -18,7 +18,8 @@ GRAFANA_TICK_SECONDS: Final = 10
 """Grafana's scheduler ticks this often; a group interval that is no multiple stops its start."""
 
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_MATCHER = re.compile(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(?:=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"\s*')
+_MATCHER = r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(?:=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"\s*'
+_MATCHERS = re.compile(f"(?:{_MATCHER}(?:,{_MATCHER})*)?")
 _OWN_LABELS: Final = frozenset(
     value for name, value in vars(names).items() if name.startswith("LABEL_")
 )
@@ -44,8 +45,7 @@ def _label_problems(settings: Settings) -> list[str]:
             )
     if "job" not in settings.group_by or len(set(settings.group_by)) < len(settings.group_by):
         problems.append(f"group_by got {settings.group_by!r}, expected job and others, each once")
-    matchers = re.split(r",(?=\s*[a-zA-Z_])", settings.selector) if settings.selector else []
-    if not all(_MATCHER.fullmatch(matcher) for matcher in matchers):
+    if not _MATCHERS.fullmatch(settings.selector):
         problems.append(f'selector got {settings.selector!r}, expected label="value" with commas')
     if settings.severity_page == settings.severity_ticket:
         problems.append(f"severity_page and severity_ticket are both {settings.severity_page!r}")

@@ -161,7 +161,7 @@ def _detection(alert: Alert, settings: Settings) -> str:
         return f"Detection: the next evaluation after the event, {waits}{after}."
     if kind in _EVENT_TIMES:
         return f"Detection: {_EVENT_TIMES[kind]}, then {waits}{after}."
-    return f"Detection, with {waits}{after}:\n\n{_detection_table(alert, settings)}\n"
+    return f"Detection, with {waits}{after}:\n\n{_detection_table(alert, settings)}"
 
 
 def _detection_table(alert: Alert, settings: Settings) -> str:

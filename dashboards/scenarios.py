@@ -119,21 +119,21 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             ),
             Case(
                 kind="more",
-                title="eight days at a steady 30 % teach the baseline and stay quiet",
+                title="four days at a steady 30 % teach the baseline and stay quiet",
                 step_minutes=10,
                 replicas=_alone(
-                    Phase(minutes=8 * 1440, rates=changed({t.OFF_TOPIC: 3, t.ANSWERED: 6})),
+                    Phase(minutes=4 * 1440, rates=changed({t.OFF_TOPIC: 3, t.ANSWERED: 6})),
                 ),
-                firing={1440 * 3: (), 1440 * 8: ()},
+                firing={1440 * 2: (), 1440 * 4: ()},
             ),
             Case(
                 kind="more",
                 title="an incident of two days still pages on its second day",
                 step_minutes=10,
                 replicas=_alone(
-                    Phase(minutes=6 * 1440), Phase(minutes=2 * 1440, rates=_REJECTED)
+                    Phase(minutes=3 * 1440), Phase(minutes=2 * 1440, rates=_REJECTED)
                 ),
-                firing={1440 * 6: (), 1440 * 8: _REJECTION_ALERTS},
+                firing={1440 * 3: (), 1440 * 5: _REJECTION_ALERTS},
             ),
         ),
     ),
@@ -233,6 +233,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
                     130: ("RagNoResultsJumpChangePage", "RagNoResultsJumpTicket"),
                     210: ("RagNoResultsJumpTicket",),
                 },
+            ),
+            Case(
+                kind="more",
+                title="two builds that run side by side for long are no change",
+                replicas=(
+                    Replica(phases=(Phase(minutes=130), Phase(minutes=70, rates=_MODEST_JUMP))),
+                    Replica(name="b", phases=(Phase(minutes=200, rates={}, gauges=_OTHER_BUILD),)),
+                ),
+                firing={130: (), 200: ("RagNoResultsJumpTicket",)},
             ),
             Case(
                 kind="more",

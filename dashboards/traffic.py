@@ -132,6 +132,8 @@ class Replica:
     name: str = "a"
     job: str = "support"
     labels: tuple[tuple[str, str], ...] = ()
+    age_minutes: int = 0
+    """How long it ran, as in its first phase, before the first sample."""
 
     def series(self, step_minutes: int, more_labels: Mapping[str, str]) -> dict[str, str]:
         """Return series -> its values in promtool's notation, one each `step_minutes`.
@@ -144,15 +146,15 @@ class Replica:
         target = {"job": self.job, "instance": self.name}
         labels = label_text({**target, **more_labels, **dict(self.labels)})
         return {
-            f"{key[:-1]},{labels}}}": " ".join(_values(key, self.phases, step_minutes))
-            for key in keys
+            f"{key[:-1]},{labels}}}": " ".join(_values(self, key, step_minutes)) for key in keys
         }
 
 
-def _values(key: str, phases: tuple[Phase, ...], step: int) -> list[str]:
+def _values(replica: Replica, key: str, step: int) -> list[str]:
     """Write one series phase by phase; a phase without the key has no samples of it."""
-    written, value, was_there = [], 0.0, True
-    for index, phase in enumerate(phases):
+    value = replica.phases[0].rates.get(key, 0.0) * replica.age_minutes
+    written, was_there = [], True
+    for index, phase in enumerate(replica.phases):
         samples = phase.minutes // step + (index == 0)
         rate = phase.rates.get(key, 0.0) * step
         if phase.restarts:

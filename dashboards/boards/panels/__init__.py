@@ -1,0 +1,1 @@
+"""The panels that boards share: one function each, without id and place."""

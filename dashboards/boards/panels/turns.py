@@ -1,0 +1,295 @@
+"""Panels of whole turns: how they end, how long they take, what they cost."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grafana_foundation_sdk.builders import bargauge, heatmap, stat, timeseries
+
+from dashboards.boards.at_a_glance import bars_now, figure
+from dashboards.boards.colors import OUTCOMES, TICKET
+from dashboards.boards.layout import Make
+from dashboards.boards.over_time import heat, lines, stacked
+from dashboards.boards.queries import RATE, Queries, has, ratio, share_by, total
+from dashboards.boards.style import (
+    NUMBER,
+    PER_MINUTE,
+    PLAIN,
+    SECONDS,
+    SHARE,
+    colored,
+    limit_line,
+)
+from dashboards.boards.targets import Query
+from dashboards.signals import number
+from telemetry import names
+
+_OUTCOME: Final = names.LABEL_OUTCOME
+_VERSION: Final = names.LABEL_VERSION
+QUANTILES: Final = {0.5: "half are faster", 0.95: "95 of 100", 0.99: "99 of 100"}
+LOST: Final = (names.ERROR, names.RECURSION_LIMIT)
+"""Outcomes without a reply of the agent, though the customer waited for one."""
+
+
+def ends(queries: Queries) -> timeseries.Panel:
+    """Turns a minute by how they ended."""
+    panel = stacked(
+        "Turns a minute, by outcome",
+        "Every question asked is in exactly one of these. Dots lead to traces.",
+        PER_MINUTE,
+        Query(
+            expr=queries.per_minute(names.TURNS, by=(_OUTCOME,)),
+            legend="{{outcome}}",
+            exemplar=True,
+        ),
+        empty="no turns",
+    )
+    return colored(panel, OUTCOMES)
+
+
+def mix_over_time(queries: Queries) -> timeseries.Panel:
+    """Shares of the outcomes over time."""
+    part = queries.gained(names.TURNS, by=(_OUTCOME,), over=RATE)
+    panel = stacked(
+        "Reply mix over time",
+        "Share of each outcome among the turns of a step; together they are 1.",
+        SHARE,
+        Query(
+            expr=share_by(part, queries.gained(names.TURNS, over=RATE), _OUTCOME),
+            legend="{{outcome}}",
+        ),
+        empty="no turns",
+    )
+    return colored(panel.max(1), OUTCOMES).interval(queries.smoothing)
+
+
+def mix(queries: Queries) -> bargauge.Panel:
+    """Shares of the outcomes in the whole range."""
+    part = queries.gained(names.TURNS, by=(_OUTCOME,))
+    panel = bars_now(
+        "Reply mix of the whole range",
+        "Share of each outcome among all turns of the time range.",
+        SHARE,
+        Query(
+            expr=share_by(part, queries.gained(names.TURNS), _OUTCOME),
+            legend="{{outcome}}",
+            kind="instant",
+        ),
+        empty="no turns",
+    )
+    return colored(panel.max(1), OUTCOMES)
+
+
+def lost(queries: Queries) -> timeseries.Panel:
+    """Share of turns without a reply."""
+    part = queries.gained(names.TURNS, has(_OUTCOME, *LOST), by=(_OUTCOME,), over=RATE)
+    panel = lines(
+        "Turns without a reply",
+        "Share of turns that ended in an error or in the recursion limit. Nothing found and off "
+        "topic are replies.",
+        SHARE,
+        Query(
+            expr=share_by(part, queries.gained(names.TURNS, over=RATE), _OUTCOME),
+            legend="{{outcome}}",
+        ),
+        empty="no turns",
+    )
+    return colored(panel, {outcome: OUTCOMES[outcome] for outcome in LOST}).interval(
+        queries.smoothing
+    )
+
+
+def durations(queries: Queries) -> timeseries.Panel:
+    """Quantiles of a turn's wall time with the objective."""
+    asked = [
+        Query(
+            expr=queries.quantile(share, names.TURN_DURATION),
+            legend=name,
+            exemplar=share == 0.95,
+        )
+        for share, name in QUANTILES.items()
+    ]
+    objective = number(queries.settings.latency_seconds)
+    panel = lines(
+        "Turn duration",
+        f"Wall time of a turn. Slower than {objective} s counts as slow. Dots lead to traces.",
+        SECONDS,
+        *asked,
+        Query(expr=f"vector({objective})", legend="objective"),
+        empty="no turns",
+    )
+    return limit_line(panel.interval(queries.smoothing), "D", TICKET)
+
+
+def duration_heat(queries: Queries) -> heatmap.Panel:
+    """Turn durations by bucket."""
+    return heat(
+        "Turn duration, all turns",
+        "How many turns took how long; the darker, the more. The last band is open above.",
+        NUMBER,
+        SECONDS,
+        Query(expr=queries.buckets(names.TURN_DURATION), legend="{{le}}", kind="heatmap"),
+        empty="no turns",
+    ).interval(queries.smoothing)
+
+
+def calls_per_turn(queries: Queries) -> timeseries.Panel:
+    """Mean model calls of a turn by how it ended."""
+    panel = lines(
+        "Model calls a turn",
+        "Mean by outcome. Turns that find nothing pay all rewrites; `other` holds the turns that "
+        "were refused, failed, or hit the recursion limit.",
+        PLAIN,
+        Query(expr=queries.mean(names.LLM_CALLS_PER_TURN, by=(_OUTCOME,)), legend="{{outcome}}"),
+        empty="no turns",
+    )
+    return colored(panel.decimals(1), OUTCOMES).interval(queries.smoothing)
+
+
+def calls_per_answer(queries: Queries) -> stat.Panel:
+    """All calls over all answers."""
+    answers = queries.gained(names.TURNS, has(_OUTCOME, names.ANSWERED))
+    return figure(
+        "Model calls for one answer",
+        "All model calls of the range over all answers: what an answer costs with everything that "
+        "did not lead to one.",
+        PLAIN,
+        Query(expr=ratio(queries.gained(names.LLM_CALLS), answers), kind="instant"),
+        empty="no answers",
+    ).decimals(1)
+
+
+def count(queries: Queries) -> stat.Panel:
+    """Turns of the range."""
+    return figure(
+        "Turns",
+        "Turns that ended in the time range, whatever their end.",
+        NUMBER,
+        Query(expr=queries.gained(names.TURNS), kind="instant"),
+        empty="no turns",
+    )
+
+
+def answered(queries: Queries) -> stat.Panel:
+    """Share of answered turns among those that searched."""
+    searched = has(names.LABEL_RETRIEVED, names.YES)
+    part = queries.gained(names.TURNS, has(_OUTCOME, names.ANSWERED), searched)
+    return figure(
+        "Answered",
+        "Share of the turns that searched and ended in an answer, whole range.",
+        SHARE,
+        Query(expr=ratio(part, queries.gained(names.TURNS, searched)), kind="instant"),
+        empty="no turns",
+    ).decimals(1)
+
+
+def recursion_errors(queries: Queries) -> timeseries.Panel:
+    """Turns that hit the limit, by graph."""
+    return stacked(
+        "Turns at the recursion limit",
+        "An inner graph counts under its own name. Dots lead to traces.",
+        PER_MINUTE,
+        Query(
+            expr=queries.per_minute(names.RECURSION_ERRORS, by=(names.LABEL_GRAPH,)),
+            legend="{{graph}}",
+            exemplar=True,
+        ),
+    )
+
+
+def conflicts(queries: Queries) -> timeseries.Panel:
+    """Turns with two ends."""
+    return stacked(
+        "Turns with two ends",
+        "Nodes of two terminal roles ran in one turn, such as an answer and a no-results reply: a "
+        "wrong path in the graph.",
+        PER_MINUTE,
+        Query(
+            expr=queries.per_minute(names.TERMINAL_CONFLICTS, by=(names.LABEL_GRAPH,)),
+            legend="{{graph}}",
+            exemplar=True,
+        ),
+    )
+
+
+def open_turns(queries: Queries) -> timeseries.Panel:
+    """Turns under way."""
+    by = (*queries.settings.group_by, names.LABEL_GRAPH)
+    return lines(
+        "Turns under way",
+        "Above 0 and still means that turns hang; 0 means that no question arrives.",
+        NUMBER,
+        Query(expr=total(queries.one(names.OPEN_TURNS), by=by), legend="{{job}} {{graph}}"),
+    )
+
+
+def _share_by_version(title: str, about: str, outcome: str) -> Make:
+    def panel(queries: Queries) -> timeseries.Panel:
+        chosen = (f'{_VERSION}=~"${_VERSION}"', has(names.LABEL_RETRIEVED, names.YES))
+        part = queries.gained(
+            names.TURNS, has(_OUTCOME, outcome), *chosen, by=(_VERSION,), over=RATE
+        )
+        whole = queries.gained(names.TURNS, *chosen, by=(_VERSION,), over=RATE)
+        return lines(
+            title,
+            about,
+            SHARE,
+            Query(expr=ratio(part, whole), legend="version {{version}}"),
+            empty="no turns",
+        ).interval(queries.smoothing)
+
+    return panel
+
+
+answered_by_version = _share_by_version(
+    "Answered, by version",
+    "Share of searches that ended in an answer; versions that run side by side can be compared.",
+    names.ANSWERED,
+)
+nothing_found_by_version = _share_by_version(
+    "Nothing found, by version",
+    "Share of searches that ended without an answer.",
+    names.NO_RESULTS,
+)
+
+
+def _by_version(title: str, about: str, *matchers: str) -> Make:
+    def panel(queries: Queries) -> timeseries.Panel:
+        return stacked(
+            title,
+            f"{about} Dots are exemplars: each leads to the trace of one such turn.",
+            PER_MINUTE,
+            Query(
+                expr=queries.per_minute(names.TURNS, *matchers, by=(_VERSION,)),
+                legend="version {{version}}",
+                exemplar=True,
+            ),
+            empty="no turns",
+        )
+
+    return panel
+
+
+_POINTS_AT: Final = "A rise that begins with a version points at it."
+refused_by_version = _by_version(
+    "Refused turns, by version",
+    _POINTS_AT,
+    has(_OUTCOME, names.OFF_TOPIC),
+    has(names.LABEL_RETRIEVED, names.NO),
+)
+discarded_by_version = _by_version(
+    "No results after a passing grade, by version",
+    _POINTS_AT,
+    has(_OUTCOME, names.NO_RESULTS),
+    has(names.LABEL_LAST_GRADE, names.PASS),
+)
+unfounded_by_version = _by_version(
+    "Answers after a failing grade, by version",
+    _POINTS_AT,
+    has(_OUTCOME, names.ANSWERED),
+    has(names.LABEL_LAST_GRADE, names.FAIL),
+)
+no_results_by_version = _by_version(
+    "No-results turns, by version", _POINTS_AT, has(_OUTCOME, names.NO_RESULTS)
+)
+failed_by_version = _by_version("Failed turns, by version", _POINTS_AT, has(_OUTCOME, names.ERROR))

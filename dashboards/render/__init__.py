@@ -1,0 +1,1 @@
+"""Draw the generated boards from a live Prometheus, as pages and pictures without Grafana."""

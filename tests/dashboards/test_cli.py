@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from click.testing import CliRunner
+
+from dashboards.cli import dashboards
+from dashboards.settings import Settings
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    done = CliRunner().invoke(dashboards, list(map(str, arguments)))
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_generate_then_check(tmp_path: Path) -> None:
+    code, out, err = run("generate", "--out", tmp_path)
+
+    assert (code, out) == (0, "")
+    assert err.endswith("files are up to date\n")
+
+    (tmp_path / "prometheus" / "synonym_swap.yml").write_text("mine\n")
+    code, out, err = run("check", "--out", tmp_path)
+
+    assert (code, out) == (1, "")
+    assert err.startswith(
+        "error: generated files are out of date: prometheus/synonym_swap.yml differs."
+    )
+
+
+def test_the_committed_files_pass_the_check() -> None:
+    assert run("check")[0] == 0
+
+
+def test_a_time_scale_and_settings_reach_the_rules(tmp_path: Path) -> None:
+    code, _, _ = run(
+        "generate", "--out", tmp_path, "--time-scale", "0.0166666667", "--scrape-interval", "1s",
+        "--group-by", "job,cluster", "--rule-labels", "release=mine",
+    )  # fmt: skip
+    rules = yaml.safe_load((tmp_path / "prometheus" / "silent_rejection.yml").read_text())
+    kubernetes = yaml.safe_load((tmp_path / "kubernetes" / "prometheusrule.yaml").read_text())
+
+    assert code == 0
+    assert rules["groups"][0]["interval"] == "1s"
+    assert "sum by (job, cluster)" in rules["groups"][0]["rules"][0]["expr"]
+    assert "[15s]" in rules["groups"][0]["rules"][0]["expr"]
+    assert kubernetes["metadata"]["labels"] == {"release": "mine"}
+
+
+def test_wrong_settings_are_wrong_usage(tmp_path: Path) -> None:
+    code, out, err = run("generate", "--out", tmp_path, "--page-add", "2")
+
+    assert (code, out) == (2, "")
+    assert err.startswith("error: wrong settings: page_add got '2', expected less than 1.")
+
+
+def test_every_setting_is_an_option() -> None:
+    _, out, _ = run("generate", "--help")
+    missing = [f for f in Settings.model_fields if f"--{f.replace('_', '-')} X" not in out]
+
+    assert missing == []
