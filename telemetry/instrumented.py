@@ -119,7 +119,8 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
             raise
         finally:
             try:
-                if chunks is not None:
+                # A loop that shuts down closes all generators at once, this one among them.
+                if chunks is not None and not getattr(chunks, "ag_running", False):
                     await chunks.aclose()
             finally:
                 turn.close(error)
