@@ -9,10 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from langgraph.types import Command
+
 from telemetry import names
 from telemetry.attributes import LIST_ITEMS
 from telemetry.facts import Chunks, State, Update
 from telemetry.readers import updates_of
+from telemetry.topology import shown
 
 if TYPE_CHECKING:
     from telemetry.execution import Execution
@@ -37,8 +40,13 @@ def observe(execution: Execution, output: Any, state: State) -> Attributes | Non
     Returns:
         Attributes of the node's span, None for none.
     """
-    update: Update = output if type(output) is dict else updates_of(output)
     turn, role = execution.turn, execution.node.role
+    if type(output) is dict:
+        update: Update = output
+    else:
+        update = updates_of(output)
+        if isinstance(output, Command) and output.graph is None:
+            _count_jump(execution, output.goto)
     if role in names.TERMINAL_OUTCOMES:
         turn.book.ended_by(execution.step, role)
     if update:
@@ -50,6 +58,14 @@ def observe(execution: Execution, output: Any, state: State) -> Attributes | Non
             turn.probe.failed("reader", error)
     by_role = _BY_ROLE.get(role)
     return by_role(execution, update, state) if by_role is not None else None
+
+
+def _count_jump(execution: Execution, goto: Any) -> None:
+    """Count where a node's `Command` sends the turn, as a router's choice is counted."""
+    node = execution.node
+    for chosen in goto if isinstance(goto, list | tuple) else [goto]:
+        route = shown(chosen if isinstance(chosen, str) else chosen.node)
+        node.probe.run_metrics.route(node.path, route).inc()
 
 
 def _enhance(execution: Execution, update: Update, state: State) -> None:

@@ -73,16 +73,10 @@ def steps_needed(graph: Graph, rewriters: Collection[str], budget: int) -> int |
         budget: Rewrites allowed a turn, 0 or more.
 
     Returns:
-        None when the graph cannot be drawn, has other loops, or is too large to be searched.
+        None when no rewriter is in a loop, or the graph is too large to be searched.
     """
-    try:
-        drawn = graph.get_graph()
-    except Exception:  # noqa: BLE001 - a graph that runs need not be drawable
-        return None
-    after: dict[str, list[str]] = {}
-    for edge in drawn.edges:
-        after.setdefault(edge.source, []).append(edge.target)
-    if not rewriters:
+    after = _edges(graph)
+    if not rewriters or not after:
         return None
     walks = _Walks(after)
     straight = walks.longest(START_NODE, END_NODE, without=rewriters)
@@ -90,6 +84,31 @@ def steps_needed(graph: Graph, rewriters: Collection[str], budget: int) -> int |
     if straight is None or None in rounds or walks.is_exhausted:
         return None
     return straight - 1 + budget * max(length for length in rounds if length is not None)
+
+
+def _edges(graph: Graph) -> dict[str, set[str]]:
+    """Return where each node may lead, as its builder was told; empty for a graph without one.
+
+    LangGraph's own drawing is no source: it runs the graph's reducers and may fail.
+    """
+    builder = getattr(graph, "builder", None)
+    after: dict[str, set[str]] = {}
+    if builder is None:
+        return after
+    for source, target in builder.edges:
+        after.setdefault(source, set()).add(target)
+    for sources, target in builder.waiting_edges:
+        for source in sources:
+            after.setdefault(source, set()).add(target)
+    for source, specs in builder.branches.items():
+        for spec in specs.values():
+            after.setdefault(source, set()).update((spec.ends or {}).values())
+    for source, node in builder.nodes.items():
+        after.setdefault(source, set()).update(node.ends or ())
+    for source in builder.nodes:
+        if not after.get(source):  # nothing follows: the graph ends here
+            after[source] = {END_NODE}
+    return after
 
 
 class _Walks:

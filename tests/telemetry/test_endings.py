@@ -342,6 +342,7 @@ def test_two_terminal_nodes_are_one_turn_and_a_conflict() -> None:
     assert kit.value("rag_terminal_conflicts_total") == 1
     assert kit.span("invoke_workflow both").attributes["rag.conflict"] is True
     assert kit.turn.terminal_roles == ("off_topic", "answer")
+    assert kit.counted("rag_routes_total", "router", "route") == {("guard", "refuse"): 1}
     assert len(kit.trace_ids()) == 1
 
 
