@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Final
@@ -30,6 +31,8 @@ MARKER: Final = "…[cut]"
 """Ends a text that was cut."""
 
 _INT64: Final = 2**63
+_HALF_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-f]{0,3})?)$")
+"""The beginning of a JSON escape whose rest was cut off."""
 
 
 def clean(value: Any) -> Value | None:
@@ -91,6 +94,19 @@ def cut(text: str, limit: int = TEXT_BYTES) -> str:
     if len(raw) <= limit and len(text) <= limit:
         return raw.decode("utf-8")
     return raw[:limit].decode("utf-8", "ignore") + MARKER
+
+
+def cut_json(text: str, limit: int) -> str:
+    """Return the text, cut and marked when it would take more than `limit` bytes within JSON.
+
+    Quotes, line ends and control characters take two to six bytes there.
+    """
+    encoded = json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace")
+    if len(encoded) <= limit:
+        return text
+    start = encoded[: max(0, limit - len(MARKER.encode()))].decode("utf-8", "ignore")
+    half = _HALF_ESCAPE.search(start)
+    return str(json.loads(f'"{start[: half.start(1)] if half else start}"')) + MARKER
 
 
 def byte_size(value: Value) -> int:

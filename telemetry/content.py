@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from telemetry import names
-from telemetry.attributes import MARKER, TEXT_BYTES, cut
+from telemetry.attributes import MARKER, TEXT_BYTES, cut, cut_json
 
 logger = logging.getLogger(__name__)
 
@@ -88,42 +88,47 @@ class ContentGate:
         return self.safe(text) if self.spans and text is not None else None
 
     def messages(self, messages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
-        """Return (role, text) pairs in the convention's shape, newest kept when they are many."""
-        kept: list[dict[str, Any]] = []
-        room = TEXT_BYTES
-        for role, text in reversed(list(messages)):
-            safe = self.safe(text)
-            if safe is None:
-                continue
-            if room <= 0:
-                kept.append({"role": role, "parts": [{"type": "text", "content": MARKER}]})
-                break
-            safe = cut(safe, room)
-            room -= len(safe.encode("utf-8", "replace"))
-            kept.append({"role": role, "parts": [{"type": "text", "content": safe}]})
-        return kept[::-1]
+        """Return (role, text) pairs in the convention's shape, newest kept when they are many.
+
+        As JSON they take at most `TEXT_BYTES`, however many they are.
+        """
+        pairs = list(messages)
+        return self._fitting([(_message(role, ""), text) for role, text in pairs[::-1]])[::-1]
 
     def messages_json(self, messages: Iterable[tuple[str, str]]) -> str:
         """Return (role, text) pairs as the JSON string that the convention puts on spans."""
         return json.dumps(self.messages(messages), ensure_ascii=False)
 
     def documents_json(self, documents: Iterable[tuple[str, float | None, str]]) -> str:
-        """Return (id, score, text) triples as the JSON string the convention puts on spans."""
-        shown: list[dict[str, Any]] = []
-        room = TEXT_BYTES
-        for id_, score, text in documents:
-            safe = cut(self.safe(text) or "", room) if room > 0 else MARKER
-            room -= len(safe.encode("utf-8", "replace"))
-            shown.append({"id": id_, "score": score, "content": safe})
+        """Return (id, score, text) triples as the JSON string the convention puts on spans.
+
+        It takes at most `TEXT_BYTES`; the first are kept when they are many.
+        """
+        entries = [({"id": id_, "score": score}, text) for id_, score, text in documents]
+        return json.dumps(self._fitting(entries), ensure_ascii=False)
+
+    def _fitting(self, entries: Iterable[tuple[dict[str, Any], str]]) -> list[dict[str, Any]]:
+        """Give each entry its text, as long as all of them fit into one attribute as JSON."""
+        kept: list[dict[str, Any]] = []
+        room = TEXT_BYTES - _LAST_ENTRY
+        for entry, text in entries:
+            safe = self.safe(text)
+            if safe is None:
+                continue
+            room -= len(json.dumps(_with_text(entry, ""), ensure_ascii=False).encode()) + 2
             if room <= 0:
+                kept.append(_with_text({} if "id" in entry else entry, MARKER))
                 break
-        return json.dumps(shown, ensure_ascii=False)
+            safe = cut_json(safe, room)
+            room -= len(json.dumps(safe, ensure_ascii=False).encode())
+            kept.append(_with_text(entry, safe))
+        return kept
 
     def exception(self, error: BaseException) -> dict[str, str]:
         """Return the attributes of an exception event: its type, and its text when asked for."""
         attributes = {names.EXCEPTION_TYPE: type(error).__name__}
         if self.spans:
-            message = self.safe(str(error))
+            message = self.safe(_said(error))
             stack = self.safe("".join(traceback.format_exception(error)))
             if message:
                 attributes[names.EXCEPTION_MESSAGE] = message
@@ -143,6 +148,25 @@ class ContentGate:
         if self.spans:
             return self.safe(thread_id)
         return digest(thread_id)
+
+
+_LAST_ENTRY: Final = 128
+"""Bytes kept free for the entry that says that there were more."""
+
+
+def _message(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+def _with_text(entry: dict[str, Any], text: str) -> dict[str, Any]:
+    return _message(entry["role"], text) if "role" in entry else {**entry, "content": text}
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a class of the host's; its type is told all the same
+        return ""
 
 
 def digest(text: str) -> str:

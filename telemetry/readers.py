@@ -63,10 +63,11 @@ def read_grades(update: Update, _: State, chunk_ids: Sequence[str]) -> Grades | 
         return Grades({_chunk_id(chunk): _passed(chunk.get("grade")) for chunk in graded})
     for key in _GRADE_KEYS:
         value = update.get(key)
-        if _is_list(value) and len(value) == len(chunk_ids):
-            verdicts = [_passed(_plain(item)) for item in value]
-            return Grades(dict(zip(chunk_ids, verdicts, strict=True)))
-        if value is not None and (passed := _passed(_plain(value))) is not None:
+        if _is_list(value):
+            if len(value) == len(chunk_ids) or len(chunk_ids) == MAX_CHUNKS < len(value):
+                verdicts = [_passed(_plain(item)) for item in value]
+                return Grades(dict(zip(chunk_ids, verdicts, strict=False)))
+        elif value is not None and (passed := _passed(_plain(value))) is not None:
             return Grades(dict.fromkeys(chunk_ids, passed))
     kept = next((update[key] for key in _CHUNK_KEYS if key in update), None)
     if _is_list(kept):
