@@ -2,6 +2,7 @@
 
     python benchmarks/overhead.py [--turns 300] [--json]
     python benchmarks/overhead.py --memory [--turns 20000]
+    python benchmarks/overhead.py --instructions
 
 Each round runs every variant once, in a new order, so that a slow moment of the machine hits all
 of them. What is printed are medians over the rounds of (variant / bare of the same round).
@@ -35,6 +36,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
 from prometheus_client import CollectorRegistry
 
 from benchmarks import graph as bench
+from benchmarks.instructions import instructions
 from benchmarks.minimal import CountersOnly, Minimal
 from telemetry.attributes import byte_size
 from telemetry.instrumentation import instrument
@@ -155,9 +157,6 @@ def switched(variant: Variant) -> Iterator[None]:
         variant.off()
 
 
-GC = False
-
-
 def run(found: list[Variant], turns: int, call: Callable[[Any, Any], Any]) -> None:
     """Time every variant once a round."""
     given = {"question": bench.QUESTION}
@@ -166,8 +165,6 @@ def run(found: list[Variant], turns: int, call: Callable[[Any, Any], Any]) -> No
         with switched(variant):
             for _ in range(10):
                 call(variant.target, given)
-    gc.collect()
-    if not GC: gc.disable()
     for _ in range(turns):
         for variant in order.sample(found, len(found)):
             with switched(variant):
@@ -175,8 +172,6 @@ def run(found: list[Variant], turns: int, call: Callable[[Any, Any], Any]) -> No
                 call(variant.target, given)
                 variant.wall.append(time.perf_counter() - wall)
                 variant.cpu.append(time.process_time() - cpu)
-        gc.collect(0)
-    gc.enable()
 
 
 def weigh(variant: Variant, call: Callable[[Any, Any], Any]) -> tuple[int, int]:
@@ -200,9 +195,7 @@ def table(found: list[Variant], call: Callable[[Any, Any], Any]) -> list[dict[st
         return statistics.median(a / b for a, b in zip(own, base, strict=True))
 
     def added(variant: Variant) -> float:
-        return statistics.median(
-            a - b for a, b in zip(variant.wall, bare.wall, strict=True)
-        )
+        return statistics.median(a - b for a, b in zip(variant.wall, bare.wall, strict=True))
 
     rows = []
     for variant in found:
@@ -226,7 +219,17 @@ def table(found: list[Variant], call: Callable[[Any, Any], Any]) -> list[dict[st
 
 def show(title: str, rows: list[dict[str, Any]]) -> None:
     print(f"\n{title}")
-    head = ("variant", "wall ms", "ratio", "cpu", "added ms", "x minimal", "p99/p50", "spans", "bytes")
+    head = (
+        "variant",
+        "wall ms",
+        "ratio",
+        "cpu",
+        "added ms",
+        "x minimal",
+        "p99/p50",
+        "spans",
+        "bytes",
+    )
     print("{:<22}{:>9}{:>8}{:>8}{:>10}{:>11}{:>9}{:>7}{:>8}".format(*head))
     for row in rows:
         print(
@@ -253,6 +256,17 @@ def measure(turns: int) -> dict[str, list[dict[str, Any]]]:
         tables[way] = table(found, call)
     loop.close()
     return tables
+
+
+def executed() -> dict[str, float]:
+    """Return the instructions of one turn by variant, as multiples of the bare graph's."""
+    given = {"question": bench.QUESTION}
+    counts = {
+        variant.name: instructions(lambda variant=variant: variant.target.invoke(given))  # type: ignore[misc]
+        for variant in variants()
+        if variant.name in ("bare", "minimal", "loopscope", "loopscope, unsampled")
+    }
+    return {name: count / counts["bare"] for name, count in counts.items()}
 
 
 def memory(turns: int) -> dict[str, float]:
@@ -285,12 +299,16 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=None, help="rounds, or turns with --memory")
     parser.add_argument("--memory", action="store_true", help="measure memory instead of time")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--instructions", action="store_true", help="count instead of time")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     trace.get_tracer_provider()
     if options.memory:
         grown = memory(options.turns or 20_000)
         print(json.dumps(grown))
+        return
+    if options.instructions:
+        print(json.dumps(executed()))
         return
     tables = measure(options.turns or 300)
     if options.json:

@@ -44,13 +44,11 @@ def finish_reasons(response: LLMResult) -> tuple[str, ...]:
     """Return why the model stopped, one a generation that says it."""
     reasons: list[str] = []
     for generation in response.generations[0] if response.generations else ():
-        metadata = getattr(getattr(generation, "message", None), "response_metadata", None) or {}
-        info = generation.generation_info or {}
-        reason = (
-            metadata.get("finish_reason")
-            or metadata.get("stop_reason")
-            or info.get("finish_reason")
-        )
+        reason = None
+        if info := generation.generation_info:
+            reason = info.get("finish_reason")
+        if metadata := getattr(getattr(generation, "message", None), "response_metadata", None):
+            reason = metadata.get("finish_reason") or metadata.get("stop_reason") or reason
         if isinstance(reason, str):
             reasons.append(reason)
     return tuple(reasons)
