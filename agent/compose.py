@@ -12,7 +12,6 @@ from typing import Final
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder
 
 from agent.answer import Observation
 from agent.context import AgentContext
@@ -37,6 +36,7 @@ from telemetry.drift import DriftModel
 from telemetry.endpoints import ExportOptions
 from telemetry.environment import report_tracers
 from telemetry.export import Export, make_export, setup_export
+from telemetry.exposition import scrape
 from telemetry.families import metric_set
 from telemetry.instrumentation import instrument
 from telemetry.probe import Records
@@ -185,8 +185,8 @@ class Composition:
 
     def exposition(self, accept: str | None) -> tuple[bytes, str]:
         """Return the metrics and their content type, in the format that a scraper accepts."""
-        encode, content_type = choose_encoder(accept or "")
-        return encode(self.registry), content_type
+        found = scrape("/metrics", accept=accept or "", registry=self.registry)
+        return found.body, found.content_type
 
     def _observed(self, graph: SupportGraph, settings: Settings, parts: Parts) -> SupportGraph:
         roles = {node: role for node, role in ROLES.items() if node in graph.nodes}

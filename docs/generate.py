@@ -10,8 +10,11 @@ import re
 import sys
 from pathlib import Path
 
+from prometheus_client import CollectorRegistry
+
 from agent.graph import build_graph
 from agent.settings import Settings
+from telemetry.families import metric_set
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,8 +37,20 @@ def settings() -> str:
     return "\n".join(rows)
 
 
-BLOCKS = {"graph": graph, "settings": settings}
-FILES = ("README.md", "docs/reference.md")
+def metrics() -> str:
+    """Return the table of all metrics, as they are registered."""
+    registry = CollectorRegistry()
+    metric_set(registry)
+    rows = ["| metric | type | labels | what it counts |", "|---|---|---|---|"]
+    for family in metric_set(registry).all:
+        name = f"{family._name}_total" if family._type == "counter" else family._name
+        labels = ", ".join(f"`{label}`" for label in family._labelnames)
+        rows.append(f"| `{name}` | {family._type} | {labels} | {family._documentation} |")
+    return "\n".join(rows)
+
+
+BLOCKS = {"graph": graph, "metrics": metrics, "settings": settings}
+FILES = ("README.md", "docs/reference.md", "docs/telemetry.md")
 
 
 def filled(text: str) -> str:
