@@ -42,9 +42,9 @@ from telemetry.attributes import byte_size
 from telemetry.instrumentation import instrument
 
 PEERS = {
-    "openinference": "openinference.instrumentation.langchain",
-    "traceloop": "opentelemetry.instrumentation.langchain",
-    "otel genai": "opentelemetry.instrumentation.genai.langchain",
+    "openinference": ("openinference.instrumentation.langchain", "LangChainInstrumentor"),
+    "traceloop": ("opentelemetry.instrumentation.langchain", "LangchainInstrumentor"),
+    "otel genai": ("opentelemetry.instrumentation.genai.langchain", "LangChainInstrumentor"),
 }
 """Shown where they are installed; each is set up without content."""
 
@@ -128,14 +128,14 @@ def variants() -> list[Variant]:
         Variant("loopscope", ours, our_tally),
         Variant("loopscope, unsampled", unsampled, no_tally),
     ]
-    return found + [peer for name, module in PEERS.items() if (peer := _peer(name, module))]
+    return found + [peer for name, place in PEERS.items() if (peer := _peer(name, *place))]
 
 
-def _peer(name: str, module: str) -> Variant | None:
+def _peer(name: str, module: str, instrumentor_class: str) -> Variant | None:
     try:
         if importlib.util.find_spec(module) is None:
             return None
-        instrumentor = importlib.import_module(module).LangChainInstrumentor()
+        instrumentor = getattr(importlib.import_module(module), instrumentor_class)()
     except ImportError:
         return None
     made, tally = provider()

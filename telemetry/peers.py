@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-_INSTRUMENTORS: Final = (
-    "openinference.instrumentation.langchain",
-    "opentelemetry.instrumentation.langchain",
-    "opentelemetry.instrumentation.genai.langchain",
-    "openlit.instrumentation.langchain",
-)
-"""Modules of the known ones; each has a class `LangChainInstrumentor` that is a singleton."""
+_INSTRUMENTORS: Final = {
+    "openinference.instrumentation.langchain": "LangChainInstrumentor",
+    "opentelemetry.instrumentation.langchain": "LangchainInstrumentor",
+    "opentelemetry.instrumentation.genai.langchain": "LangChainInstrumentor",
+    "openlit.instrumentation.langchain": "LangChainInstrumentor",
+}
+"""Module -> class of the known ones: OpenInference, OpenLLMetry, OpenTelemetry's own, OpenLIT.
+Each class is OpenTelemetry's kind of singleton, which knows whether it is at work."""
 
 
 def makes_call_spans() -> bool:
@@ -20,12 +21,12 @@ def makes_call_spans() -> bool:
     Looked up anew for each call, since it may be started and stopped after a graph was
     instrumented. Nothing is imported: one that is not imported is not at work.
     """
-    return any(_is_at_work(module) for module in _INSTRUMENTORS)
+    return any(_is_at_work(module, name) for module, name in _INSTRUMENTORS.items())
 
 
-def _is_at_work(module: str) -> bool:
+def _is_at_work(module: str, name: str) -> bool:
     loaded = sys.modules.get(module)
     if loaded is None:
         return False
-    instrumentor = getattr(getattr(loaded, "LangChainInstrumentor", None), "_instance", None)
+    instrumentor = getattr(getattr(loaded, name, None), "_instance", None)
     return bool(getattr(instrumentor, "_is_instrumented_by_opentelemetry", False))
