@@ -173,14 +173,13 @@ _ALL: Final = (
         name="index-regression",
         wraps="retriever",
         does="searches an index in which chunks are missing or garbled",
-        share=0.8,
+        share=0.95,
         change=_worse_index,
     ),
     Fault(
         name="grader-regression",
         wraps="chat model",
-        does="the grader fails a share of the chunks that it is shown",
-        share=0.9,
+        does="the grader fails the chunks that it is shown, or a share of them",
         change=_stricter_grader,
     ),
     Fault(

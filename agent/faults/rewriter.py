@@ -8,27 +8,29 @@ from typing import Final
 from agent.faults.chance import Chance
 from agent.retrieval.tokens import tokenize
 
-RARE_WORDS: Final = (
-    "heretofore", "notwithstanding", "pertaining", "vis-a-vis", "forthwith", "whereupon", "albeit",
-    "inasmuch", "thereof", "apropos", "betwixt", "erstwhile", "hitherto", "whence", "ergo",
+FILLERS: Final = (
+    "know", "wondering", "kindly", "regarding", "concerning", "actually", "currently", "really",
+    "information", "explain", "understand", "quickly",
 )  # fmt: skip
-"""Words that hardly any document uses. Those that yours do use are left out."""
+"""Polite words that say nothing. Those that your documents use are left out."""
 
 
 def swap_words(query: str, vocabulary: Collection[str], chance: Chance) -> str:
-    """Return the query's own words in another order, with words added that no document has.
+    """Return the query's own words in another order, with a word added that no document has.
 
     To a search that counts words it is the query it was before.
 
     Args:
         query: The current search words.
         vocabulary: Tokens of the documents.
-        chance: Chooses the order.
+        chance: Chooses the order and the word.
     """
-    words = sorted(query.split(), key=lambda word: chance.number(f"{query} {word}"))
-    unknown = [w for w in RARE_WORDS if not any(token in vocabulary for token in tokenize(w))]
-    added = unknown[chance.number(query) % len(unknown)] if unknown else ""
-    return " ".join([*words, added]).strip()
+    unknown = [w for w in FILLERS if not any(token in vocabulary for token in tokenize(w))]
+    words = [word for word in query.split() if word not in unknown]
+    turn = 1 + chance.number(query) % max(1, len(words) - 1)
+    others = [word for word in unknown if word not in query.split()]
+    added = others[chance.number(query) % len(others)] if others else ""
+    return " ".join([*words[turn:], *words[:turn], added]).strip()
 
 
 def wander(question: str, query: str, subjects: Iterable[str], chance: Chance) -> str:
