@@ -132,15 +132,19 @@ class Signal:
         return rules
 
     def _counts(self, settings: Settings, window: float) -> list[Recording]:
-        labels = (("window", settings.range(window)),)
-        total = self.total.increase(settings, window)
+        length = settings.range(window)
+        labels = (("window", length),)
+        total = self.recorded("total", settings)
         return [
-            Recording(name=self.recorded("total", settings), labels=labels, expr=total),
+            Recording(name=total, labels=labels, expr=self.total.increase(settings, window)),
             Recording(
                 name=self.recorded("events", settings),
                 labels=labels,
                 # not `or vector(0)`, which would add a series without labels
-                expr=f"{self.events.increase(settings, window)}\nor 0 * {total}",
+                expr=(
+                    f"{self.events.increase(settings, window)}\n"
+                    f'or sum by ({settings.by}) (0 * {total}{{window="{length}"}})'
+                ),
             ),
         ]
 
@@ -161,15 +165,18 @@ class Signal:
 
     def _baseline(self, settings: Settings) -> str:
         """Ratio of sums of the past, pulled towards the expected share: never 0/0, and busy hours
-        count for more than quiet ones."""
-        step, past = settings.range(settings.window_medium), settings.span(settings.baseline_window)
+        count for more than quiet ones.
+
+        The past is tiled with long windows, which is a sixth of the work of hours.
+        """
+        step, past = settings.range(settings.window_long), settings.span(settings.baseline_window)
         delay = settings.span(settings.baseline_delay)
         weight, expected = settings.baseline_weight, settings.limit(self.expected or "")
-        hour = f'{{window="{step}"}}'
-        none = f"0 * {self.recorded('total', settings)}{hour}"
+        tile = f'{{window="{step}"}}'
+        none = f"0 * {self.recorded('total', settings)}{tile}"
 
         def so_far(what: str) -> str:
-            tiled = f"{self.recorded(what, settings)}{hour}[{past}:{step}] offset {delay}"
+            tiled = f"{self.recorded(what, settings)}{tile}[{past}:{step}] offset {delay}"
             sums = f"sum by ({settings.by}) (sum_over_time({tiled}))"
             return f"({sums} or sum by ({settings.by}) ({none}))"
 

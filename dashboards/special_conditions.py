@@ -31,7 +31,8 @@ class FellSilent:
     def expr(self, settings: Settings) -> str:
         """Return 0 where a window is empty that was full a period ago.
 
-        A service that has no such past yet is compared with the window before.
+        A service that has no such past yet is compared with the busiest window that ended in the
+        stretch before.
         """
         silent = "\nor ".join(f"({self._window(settings, window)})" for window in settings.windows)
         here = f"group by ({settings.by}) ({series(settings, names.BUILD_INFO)})"
@@ -48,8 +49,8 @@ class FellSilent:
         return (
             f"In one of the last {windows} no turn ended, although the same stretch "
             f"{settings.span(settings.period)} ago held more than "
-            f"{number(settings.traffic_expected)} turns (for a service younger than that: the "
-            "stretch just before), and the service is still scraped."
+            f"{number(settings.traffic_expected)} turns (for a service younger than that: one "
+            "that ended just before), and the service is still scraped."
         )
 
     def _recorded(self, settings: Settings) -> str:
@@ -59,9 +60,10 @@ class FellSilent:
         length = settings.range(window)
         now = f'{self._recorded(settings)}{{window="{length}"}}'
         past, enough = settings.span(settings.period), number(settings.traffic_expected)
+        before = f"max_over_time({now}[{length}] offset {length})"
         return (
             f"{now} == 0 and (\n  {now} offset {past} > {enough}\n"
-            f"  or ({now} offset {length} > {enough} unless {now} offset {past})\n)"
+            f"  or ({before} > {enough} unless {now} offset {past})\n)"
         )
 
 

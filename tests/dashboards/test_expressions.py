@@ -93,8 +93,8 @@ def test_counters_are_read_through_increase() -> None:
 
     assert {place: found for place, expr in EVERY.items() if (found := bare(expr, COUNTERS))} == {}
     assert functions == {
-        "absent_over_time", "clamp_min", "increase", "last_over_time", "sqrt", "sum_over_time",
-        "vector",
+        "absent_over_time", "clamp_min", "increase", "last_over_time", "max_over_time", "sqrt",
+        "sum_over_time", "vector",
     }  # fmt: skip
 
 
