@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from telemetry.attributes import ID_CHARS, MARKER, cut
+
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
     """What a retrieve node found.
 
     A reader may give ids and scores as its store has them, NumPy's for example: they are kept as
-    str and float, and a score that is no finite number as None.
+    str and float, a long id is cut, and a score that is no finite number is None.
     """
 
     ids: tuple[str, ...] = ()
@@ -27,6 +29,8 @@ class Chunks:
         """Make the values plain; a reader that already gives plain ones pays two comparisons."""
         if type(self.ids) is not tuple or not {*map(type, self.ids)} <= {str}:
             object.__setattr__(self, "ids", tuple([str(id_) for id_ in self.ids]))
+        if max(map(len, self.ids), default=0) > ID_CHARS + len(MARKER):
+            object.__setattr__(self, "ids", tuple([cut(id_, ID_CHARS) for id_ in self.ids]))
         scores = self.scores
         if type(scores) is not tuple or not (
             {*map(type, scores)} <= {float} and all(map(isfinite, scores))  # type: ignore[arg-type]  # they are floats

@@ -183,6 +183,7 @@ def support_graph(  # noqa: C901 - one small function a node
     bound: int = 2,
     finds: Sequence[Sequence[tuple[str, float]]] = ((("a", 0.5), ("b", 0.25)),),
     replies: Sequence[Any] = ("It is there.",),
+    text: str = "text of {id}",
     is_async: bool = False,
     inside: Callable[[str], None] = lambda _: None,
     build: Callable[[StateGraph[Any, Any, Any, Any]], None] = lambda _: None,
@@ -196,6 +197,7 @@ def support_graph(  # noqa: C901 - one small function a node
         bound: Rewrites allowed.
         finds: What each search finds.
         replies: Replies of the answering model.
+        text: Text of each document.
         is_async: The nodes are coroutine functions.
         inside: Called in each node, with its name.
         build: Adds to the builder before it is compiled.
@@ -204,7 +206,7 @@ def support_graph(  # noqa: C901 - one small function a node
     grader = Scripted(replies=grades)
     rewriter = Scripted(replies=["first words", "second words", "third words"])
     writer = Scripted(replies=replies)
-    shelf = Shelf(finds=finds)
+    shelf = Shelf(finds=finds, text=text)
 
     def enhance_query(state: SupportState) -> Any:
         yield from ()
