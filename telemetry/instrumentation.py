@@ -23,7 +23,7 @@ from telemetry.events import EventLog
 from telemetry.facts import Readers
 from telemetry.families import metric_set
 from telemetry.instrumented import TurnOwner, owner_class
-from telemetry.probe import Detector, Probe, Records, Similarity
+from telemetry.probe import Detector, Keeps, Probe, Records, Similarity
 from telemetry.readers import DEFAULT_READERS
 from telemetry.roles import check_roles
 from telemetry.run_metrics import RunMetrics
@@ -55,6 +55,7 @@ def instrument(
     max_rewrites: int | None = None,
     detectors: Sequence[Detector] = DETECTORS,
     call_spans: bool | None = None,
+    keeps: Keeps | None = None,
 ) -> GraphT:
     """Return a graph to use in place of the given one, which stays as it is.
 
@@ -82,6 +83,9 @@ def instrument(
         detectors: Checks of a finished turn.
         call_spans: Make spans for model calls; None makes them unless a known instrumentor of
             LangChain is at work in the process.
+        keeps: Tells whether a sampled trace will be kept, where a tail sampler decides that: an
+            exemplar must not lead to a trace that is thrown away. Else the tracer provider's own
+            method of that name, which the one of `telemetry.export` has.
 
     Raises:
         NotAGraphError: `graph` is not a compiled graph.
@@ -121,6 +125,7 @@ def instrument(
         detectors=detectors,
         similarity=similarity,
         records=records,
+        keeps=keeps or getattr(tracer_provider or trace.get_tracer_provider(), "keeps", None),
         makes_call_spans=_who_makes_call_spans(call_spans),
         steps_needed=lambda budget: steps_needed(graph, rewriters, budget),
     )

@@ -31,6 +31,13 @@ Similarity = Callable[[str, str], float | None]
 Detector = Callable[[Turn], Finding | None]
 
 
+class Keeps(Protocol):
+    """Tells whether a trace will be kept; `telemetry.export.Export.keeps` is one."""
+
+    def __call__(self, trace_id: int, *, failed: bool) -> bool:
+        """Return whether the trace is kept, given whether something in it has failed."""
+
+
 class Records(Protocol):
     """Takes finished turns. Must not block and must not raise."""
 
@@ -55,6 +62,8 @@ class Probe:
     detectors: Sequence[Detector]
     similarity: Similarity | None
     records: Records | None
+    keeps: Keeps | None
+    """Whether a trace will be kept; None when every sampled one is."""
     makes_call_spans: Callable[[], bool]
     """Whether nobody else makes spans for model calls."""
     steps_needed: Callable[[int], int | None]

@@ -109,7 +109,7 @@ class RunningTurn:
             probe,
             turn,
             drifted=drifted,
-            exemplar=self._exemplar(),
+            exemplar=self._exemplar(turn, findings),
             times=self.times,
             calls=self.handler.calls,
         )
@@ -235,11 +235,20 @@ class RunningTurn:
                 span.add_event(names.EVENT_EXCEPTION, gate.exception(error))
         span.end()
 
-    def _exemplar(self) -> dict[str, str] | None:
-        """Return the link from a counter to this trace, None when it is not sampled."""
+    def _exemplar(self, turn: Turn, findings: Sequence[Finding]) -> dict[str, str] | None:
+        """Return the link from a counter to this trace, None when the trace is not kept."""
         context = self.span.get_span_context()
         if not self.is_recording or not context.trace_flags.sampled:
             return None
+        keeps = self.probe.keeps
+        if keeps is not None:
+            failed = turn.outcome != names.ANSWERED or bool(findings)
+            try:
+                if not keeps(context.trace_id, failed=failed):
+                    return None
+            except Exception as failure:  # noqa: BLE001 - telemetry never breaks a run
+                self.probe.failed("run", failure)
+                return None
         return {
             names.EXEMPLAR_TRACE_ID: format_trace_id(context.trace_id),
             names.EXEMPLAR_SPAN_ID: format_span_id(context.span_id),

@@ -14,10 +14,12 @@ from urllib.request import Request, urlopen
 import httpx
 import pytest
 from loop_graphs import LOOP_ROLES, loop_graph
+from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from telemetry.exposition import metrics_app, start_metrics_server
+from telemetry.sampling import TailSampler
 from telemetry.testing import Kit
 
 QUESTION = {"question": "where is it?"}
@@ -136,6 +138,22 @@ def test_an_exemplar_leads_to_the_trace_of_a_sampled_turn(sampled: bool) -> None
         "rag_turn_duration_seconds_bucket",
     }
     assert all(link in line for line in with_exemplar)
+
+
+@pytest.mark.parametrize(
+    ("answered", "kept"),
+    [
+        pytest.param(True, False, id="a good turn that the tail sampler drops"),
+        pytest.param(False, True, id="a failed one that it keeps"),
+    ],
+)
+def test_an_exemplar_never_leads_to_a_trace_that_is_thrown_away(answered: bool, kept: bool) -> None:
+    kit = Kit()
+    sampler = TailSampler(SpanProcessor(), ratio=0.0)
+    graph = loop_graph(bound=0, grade=lambda _: "yes" if answered else "no")
+    kit.watch(graph, LOOP_ROLES, keeps=sampler.keeps).invoke(QUESTION)
+
+    assert (" # {" in over_asgi(kit, "/metrics", OPENMETRICS)[2]) == kept
 
 
 WORKER = """

@@ -114,6 +114,25 @@ async def test_a_node_that_times_out_is_an_error_of_the_node() -> None:
     assert kit.outcomes() == {"error": 1}
 
 
+def test_a_failed_node_that_a_handler_makes_good_does_not_fail_the_turn() -> None:
+    kit = Kit()
+
+    def fail(_: dict[str, Any]) -> None:
+        raise ValueError
+
+    def make_good(_: dict[str, Any]) -> dict[str, Any]:
+        return {"answer": "sorry"}
+
+    graph = StateGraph(dict)
+    graph.add_node("fail", fail, error_handler=make_good)
+    graph.add_edge(START, "fail")
+    kit.watch(graph.compile(name="handled")).invoke({})
+
+    assert kit.outcomes() == {"answered": 1}
+    assert kit.counted("rag_node_errors_total", "node") == {("fail",): 1}
+    assert kit.span("invoke_workflow handled").status.status_code is StatusCode.UNSET
+
+
 # -- cached -------------------------------------------------------------------------------------
 
 
