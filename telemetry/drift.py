@@ -1,25 +1,24 @@
 """How far a rewritten search still asks its question: one number, fitted on the documents.
 
 Shared words tell little: a good rewrite leaves the question's words for those of the documents, and
-a drifted one often keeps some. So the evidence of `telemetry.likeness` is weighed by a logistic
-regression trained on labelled rewrites. Its weights are `data/drift.json`, written by
-`benchmarks/train_drift.py`, which also prints its cross-validation. Given a LangChain embedding
-model, that one decides alone.
+a drifted one often keeps some. So the evidence of `telemetry.likeness` is weighed by boosted trees
+trained on labelled rewrites. They are `data/drift.json`, written by `benchmarks/train_drift.py`,
+which also prints their cross-validation. Given a LangChain embedding model, that one decides alone.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from telemetry.likeness import EVIDENCE, Profile, likeness, profile
+from telemetry.likeness import Profile, likeness, profile
 from telemetry.spaces import TopicSpace, intent_space
+from telemetry.trees import BoostedTrees
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -83,36 +82,31 @@ class DriftModel:
 class EvidenceMeasure:
     """The probability that a search still asks its question, from the evidence on both texts."""
 
-    def __init__(self, texts: Sequence[str], weights: Mapping[str, float] | None = None) -> None:
+    def __init__(self, texts: Sequence[str], trees: BoostedTrees | None = None) -> None:
         """Fit the documents' topics.
 
         Args:
             texts: The documents.
-            weights: `intercept` and one weight for each of `likeness.EVIDENCE`; else those that
-                ship with the package.
+            trees: Read `likeness.EVIDENCE`; else those that ship with the package.
         """
-        chosen = packaged_weights() if weights is None else weights
-        self._intercept = chosen["intercept"]
-        self._weights = tuple(chosen[name] for name in EVIDENCE)
+        self._trees = packaged_trees() if trees is None else trees
         self._topics = TopicSpace.fit(texts)
         self._intents = intent_space()
         self._read = lru_cache(maxsize=CACHED_TEXTS)(self._profile)
 
     def __call__(self, question: str, query: str) -> float:
         """Return the probability, 0 to 1."""
-        evidence = likeness(self._read(question), self._read(query)).values()
-        odds = self._intercept + sum(map(float.__mul__, self._weights, evidence))
-        return 1 / (1 + math.exp(-odds))
+        evidence = likeness(self._read(question), self._read(query))
+        return self._trees.probability(evidence.values())
 
     def _profile(self, text: str) -> Profile:
         return profile(text, self._topics, self._intents)
 
 
-def packaged_weights() -> Mapping[str, float]:
-    """Return the weights that ship with the package."""
+def packaged_trees() -> BoostedTrees:
+    """Return the trees that ship with the package."""
     path = resources.files("telemetry").joinpath("data/drift.json")
-    weights: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["weights"]
-    return weights
+    return BoostedTrees.read(json.loads(path.read_text(encoding="utf-8"))["trees"])
 
 
 class EmbeddingMeasure:

@@ -45,34 +45,33 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Evidence that a search still asks a question. All but `turned` and `novelty` are 0 to 1."""
+    """Evidence that a search still asks a question, in the order in which the trees read it."""
 
     intent: float
-    """Cosine of the two texts among the intents, close intents counted half."""
-    exact_intent: float
-    """The same without close intents."""
-    topic: float
-    """Cosine among the documents' topics, -1 to 1; the fewer documents, the more `intent`."""
-    mutual: float
-    """Share of the question's meaning that the search kept, times the share that it did not add."""
-    both: float
-    """`mutual` times `exact_intent`."""
-    grounded: float
-    """Share of the search's meaning that the question has."""
-    strongest: float
-    """Weight of the most telling word that both have."""
-    novelty: float
-    """Weight of the subjects that only the search has, at most 3."""
-    exchange: float
-    """Weight of the subject that was dropped, times that of the one that came in."""
-    turned: float
-    """1 when a concept was replaced by its opposite, or only one of two equal texts says no."""
-    overlap: float
-    """Words in both over words in either."""
+    """Cosine of the two texts among the intents, close intents counted half; 0 to 1."""
+    intent_shared: float
+    """Share of the search's intents that the question has too, or close ones; 0 to 1."""
+    intent_kept: float
+    """Strength in the search of the question's leading intent, relative to its own; 0 to 1."""
     clarity: float
-    """How clearly the question expresses any intent."""
-    vague: float
-    """1 when the question has no subject of the lexicon."""
+    """How clearly the question expresses any intent; 0 to about 1.5."""
+    query_clarity: float
+    """How clearly the search expresses any intent; 0 to about 1.5."""
+    topic: float
+    """Cosine among the documents' topics, times the trust in them; -1 to 1."""
+    mutual: float
+    """Share of the question's meaning that the search kept, times the share of the search's
+    meaning that the question has; 0 to 1."""
+    dropped: float
+    """Weight of the heaviest subject that the search dropped; 0 to 1."""
+    strange: float
+    """Weight of the search's own words that the lexicon does not know; 0 or more."""
+    turned: float
+    """1 when a concept gave way to its opposite, or only one of two alike texts says no."""
+    overlap: float
+    """Words in both over words in either; 0 to 1."""
+    length: float
+    """Words and phrases of the search that carry meaning."""
 
     def values(self) -> tuple[float, ...]:
         """Return the evidence in the order of the fields."""
@@ -104,27 +103,24 @@ def likeness(question: Profile, query: Profile) -> Likeness:
     """Collect the evidence on one pair of texts that were profiled with the same spaces."""
     asked = [(item, weight, _best(item, query)) for item, weight in question.words]
     sought = [(item, weight, _best(item, question)) for item, weight in query.words]
-    kept, grounded = _share(asked), _share(sought)
-    exact_intent = _cosine(question.intents, query.intents)
-    topic = _cosine(question.topics, query.topics)
+    mutual = _share(asked) * _share(sought)
     return Likeness(
         intent=_ratio(
             question.intents @ query.spread,
             question.intents @ question.spread,
             query.intents @ query.spread,
         ),
-        exact_intent=exact_intent,
-        topic=question.trust * topic + (1 - question.trust) * exact_intent,
-        mutual=kept * grounded,
-        both=kept * grounded * exact_intent,
-        grounded=grounded,
-        strongest=max((w * m for item, w, m in asked + sought if _is_subject(item)), default=0.0),
-        novelty=min(3.0, sum(w * (1 - m) for item, w, m in sought if _is_subject(item))),
-        exchange=_heaviest_loss(asked) * _heaviest_loss(sought),
-        turned=float(_is_turned(question, query, kept * grounded)),
-        overlap=len(question.stems & query.stems) / max(1, len(question.stems | query.stems)),
+        intent_shared=_shared_intents(question, query),
+        intent_kept=_kept_intent(question, query),
         clarity=question.clarity,
-        vague=float(all(item.kind != SUBJECT for item, _ in question.words)),
+        query_clarity=query.clarity,
+        topic=question.trust * _cosine(question.topics, query.topics),
+        mutual=mutual,
+        dropped=max((w * (1 - m) for item, w, m in asked if item.kind == SUBJECT), default=0.0),
+        strange=sum(w * (1 - m) for item, w, m in sought if item.kind == UNKNOWN),
+        turned=float(_is_turned(question, query, mutual)),
+        overlap=len(question.stems & query.stems) / max(1, len(question.stems | query.stems)),
+        length=float(len(query.words)),
     )
 
 
@@ -138,8 +134,17 @@ def _weight(item: Item, topics: TopicSpace | None) -> float:
     return KIND_WEIGHT[item.kind] * (1 + rarity) / 2
 
 
-def _is_subject(item: Item) -> bool:
-    return item.kind in (SUBJECT, UNKNOWN)
+def _shared_intents(question: Profile, query: Profile) -> float:
+    """Half of the question's leading intent is enough to have an intent in full."""
+    leading, total = float(question.spread.max()), float(query.intents.sum())
+    if not leading or not total:
+        return 0.0
+    return float(query.intents @ np.minimum(1, 2 * question.spread / leading)) / total
+
+
+def _kept_intent(question: Profile, query: Profile) -> float:
+    leading = float(query.intents.max())
+    return float(query.intents[question.intents.argmax()]) / leading if leading else 0.0
 
 
 def _best(item: Item, other: Profile) -> float:
@@ -168,10 +173,6 @@ def _begin_alike(left: str, right: str) -> bool:
 def _share(matched: _Matched) -> float:
     total = sum(weight for _, weight, _ in matched)
     return sum(weight * match for _, weight, match in matched) / total if total else 0.5
-
-
-def _heaviest_loss(matched: _Matched) -> float:
-    return max((w * (1 - m) for item, w, m in matched if item.kind == SUBJECT), default=0.0)
 
 
 def _is_turned(question: Profile, query: Profile, mutual: float) -> bool:

@@ -30,8 +30,13 @@ MAX_DOCUMENTS: Final = 4_000
 """Documents that a space is fitted on, evenly spaced when there are more: bounds a fit's time."""
 MAX_TOPICS: Final = 64
 """Dimensions of the documents' space at most. Chosen by us; below, half as many as documents."""
-RIDGE: Final = 0.3
+RIDGE: Final = 0.6
 """Penalty of the regression. On the training turns 0.1 to 1 ranked the same within 0.01 AUC."""
+WORD_WEIGHT: Final = 0.2
+"""How much a single word of `data/intents.txt` counts against a sentence. Like `RIDGE`, best of
+several on the labelled questions of the local model (agent/data/local), which are not used here."""
+TINY: Final = np.float32(1e-20)
+"""Keeps a regression that is already solved exactly from dividing by 0."""
 REGRESSION_STEPS: Final = 12
 """Steps of conjugate gradients. More ranked the training turns no better: they only fit noise."""
 SHARPNESS: Final = np.float32(1.5)
@@ -149,24 +154,25 @@ class IntentSpace(Space):
 
     def __init__(self, listing: str) -> None:
         """Fit the space on sentences and words, as `data/intents.txt` writes them."""
-        sentences: dict[str, list[str]] = {}
+        examples: dict[str, list[tuple[str, float]]] = {}
         groups = []
         for line in listing.splitlines():
             name, _, rest = line.partition(":")
             if line.startswith("+"):
                 groups.append(rest.split())
             elif line.startswith("="):
-                sentences[name[1:]] += [phrase.replace("_", " ") for phrase in rest.split()]
+                words = [(phrase.replace("_", " "), WORD_WEIGHT) for phrase in rest.split()]
+                examples[name[1:]].extend(words)
             elif line and not line.startswith("#"):
-                sentences[name] = [sentence.strip() for sentence in rest.split("|")]
-        self.intents: tuple[str, ...] = tuple(sentences)
+                examples[name] = [(sentence, 1.0) for sentence in rest.split("|")]
+        self.intents: tuple[str, ...] = tuple(examples)
+        pairs = [pair for each in examples.values() for pair in each]
         vectorizer = _vectorizer()
-        texts = [text for each in sentences.values() for text in each]
-        weights = vectorizer.fit_transform([intent_terms(read(text)) for text in texts])
-        targets = np.repeat(
-            np.eye(len(sentences), dtype=np.float32), [len(s) for s in sentences.values()], axis=0
-        )
-        super().__init__(intent_terms, vectorizer, _regress(weights.astype(np.float32), targets))
+        features = vectorizer.fit_transform([intent_terms(read(text)) for text, _ in pairs])
+        targets = np.repeat(np.eye(len(examples)), [len(e) for e in examples.values()], axis=0)
+        roots = np.sqrt([[weight] for _, weight in pairs])
+        matrix = _regress(features.multiply(roots).tocsr(), targets * roots)
+        super().__init__(intent_terms, vectorizer, matrix)
         self._likeness = self._intent_likeness(groups)
 
     def _intent_likeness(self, groups: Sequence[Sequence[str]]) -> Vector:
@@ -186,7 +192,7 @@ class IntentSpace(Space):
         return spread
 
 
-def _regress(features: csr_matrix, targets: Vector) -> Vector:
+def _regress(features: csr_matrix, targets: NDArray[np.float64]) -> Vector:
     """Solve ridge regressions by conjugate gradients in the dual, one column of targets each.
 
     Args:
@@ -196,18 +202,19 @@ def _regress(features: csr_matrix, targets: Vector) -> Vector:
     Returns:
         Coefficients, shape (n_features, n_targets).
     """
+    features = features.astype(np.float32)
     transposed = features.T.tocsr()
-    solution = np.zeros_like(targets)
-    residual = targets.copy()
+    residual = targets.astype(np.float32)
+    solution = np.zeros_like(residual)
     direction = residual.copy()
     square = (residual**2).sum(axis=0)
     for _ in range(REGRESSION_STEPS):
         image = features @ (transposed @ direction) + RIDGE * direction
-        step = square / (direction * image).sum(axis=0)
+        step = square / ((direction * image).sum(axis=0) + TINY)
         solution += step * direction
         residual -= step * image
         last, square = square, (residual**2).sum(axis=0)
-        direction = residual + square / last * direction
+        direction = residual + square / (last + TINY) * direction
     coefficients: Vector = transposed @ solution
     return coefficients
 
