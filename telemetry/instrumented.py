@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Iterator, Mapping
+import sys
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -108,19 +109,20 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
         chunks: Any = None
         try:
             chunks = super().astream(input, _with_handler(config, turn), **kwargs)
+            step = _begun(chunks)
             while True:
                 with Within(turn):
-                    chunk = await anext(chunks, EXHAUSTED)
+                    chunk = await step
                 if chunk is EXHAUSTED:
                     break
                 yield chunk
+                step = anext(chunks, EXHAUSTED)
         except BaseException as caught:
             error = caught
             raise
         finally:
             try:
-                # A loop that shuts down closes all generators at once, this one among them.
-                if chunks is not None and not getattr(chunks, "ag_running", False):
+                if chunks is not None:
                     await chunks.aclose()
             finally:
                 turn.close(error)
@@ -148,6 +150,20 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
 def owner_class(base: type[Graph]) -> type[TurnOwner]:
     """Return the class of an instrumented graph for a class of compiled graphs."""
     return type(base.__name__, (TurnOwner, base), {"__module__": base.__module__})
+
+
+def _begun(chunks: AsyncIterator[Any]) -> Awaitable[Any]:
+    """Return the first step of a generator that nobody but its owner closes.
+
+    An event loop that ends closes every generator it knows of, all at once: it must know the
+    outer one alone, or both are closed twice and it logs an error.
+    """
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return anext(chunks, EXHAUSTED)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
 
 
 def _with_handler(config: RunnableConfig | None, turn: RunningTurn) -> RunnableConfig:
