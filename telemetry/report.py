@@ -61,14 +61,10 @@ class Call:
         """
         if self.role:
             return
-        params = self._event.get("invocation_params") or _NOTHING
         metadata, execution = self.metadata, self.execution
-        provider = metadata.get("ls_provider")
-        model = metadata.get("ls_model_name")
-        if model is None:
-            model = params.get("model") or params.get("model_name") or params.get("_type")
-        self.provider = provider if isinstance(provider, str) else UNKNOWN
-        self.model = model if isinstance(model, str) else self.provider
+        provider = metadata.get("ls_provider", UNKNOWN)
+        model = metadata.get("ls_model_name") or _model_of(self._event) or provider
+        self.provider, self.model = str(provider), str(model)
         if execution is not None:
             self.probe, self.role = execution.node.probe, execution.node.role
         else:
@@ -94,6 +90,12 @@ class Call:
 
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def _model_of(event: Mapping[str, Any]) -> Any:
+    """Return the name of a model that tells it only among the parameters of the call."""
+    params = event.get("invocation_params") or _NOTHING
+    return params.get("model") or params.get("model_name") or params.get("_type")
 
 
 class TurnReport:
