@@ -62,7 +62,7 @@ class Call:
         if self.role:
             return
         metadata, execution = self.metadata, self.execution
-        provider = metadata.get("ls_provider", UNKNOWN)
+        provider = metadata.get("ls_provider") or UNKNOWN
         model = metadata.get("ls_model_name") or _model_of(self._event) or provider
         self.provider, self.model = str(provider), str(model)
         if execution is not None:
