@@ -12,6 +12,7 @@ import click
 from dashboards.errors import DashboardsError
 from dashboards.generators import generated
 from dashboards.output import Tree
+from dashboards.render.command import render
 from dashboards.settings import Settings, load_settings
 
 
@@ -84,3 +85,6 @@ def check(settings: Settings, out: Path | None) -> None:
     files = generated(settings)
     Tree(out).check(files)
     click.echo(f"{len(files)} files are up to date", err=True)
+
+
+dashboards.add_command(render)

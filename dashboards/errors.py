@@ -7,6 +7,10 @@ DashboardsError           dashboards_error
 ├── GrafanaRefusalError   grafana_refusal       Grafana would refuse or silently change a file
 ├── PlaceError            stack_place           an address of the stack is none
 ├── NotificationError     notification          a body is none of Alertmanager's notifications
+├── BoardFileError        board_file            a file is no dashboard that the viewer can draw
+├── RangeError            time_range            a text is no moment, or a range has no length
+├── PrometheusError       prometheus            Prometheus does not answer, or refuses a query
+├── DrawingError          drawing               a page or picture could not be made
 ├── NoCheckoutError       no_checkout           nowhere to write to or to compare with
 └── OutdatedFilesError    outdated_files        files differ from what would be generated
 """
@@ -97,6 +101,52 @@ class NotificationError(DashboardsError, ValueError):
             f"no notification: got {body[:100]!r} ({type(reason).__name__}: {reason}), expected "
             "Alertmanager's webhook format with receiver and alerts. Send it from Alertmanager."
         )
+
+
+class BoardFileError(DashboardsError):
+    """A file that the viewer of boards cannot draw."""
+
+    code = "board_file"
+
+    def __init__(self, name: object, problem: str) -> None:
+        super().__init__(
+            f"cannot draw {name}: {problem}. The viewer draws the boards of "
+            "`loopscope dashboards generate`: name one of them or a file of it."
+        )
+
+
+class RangeError(DashboardsError, ValueError):
+    """A moment or a time range that is none."""
+
+    code = "time_range"
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"no time range: got {got!r}, expected {expected}. Correct it.")
+
+
+class PrometheusError(DashboardsError):
+    """Prometheus does not answer, or refuses a query."""
+
+    code = "prometheus"
+    exit_code = 1
+
+    def __init__(self, url: str, reason: str, query: object) -> None:
+        self.reason = reason
+        asked = f" for {query!s:.200}" if query else ""
+        super().__init__(
+            f"Prometheus at {url} gave no answer: got {reason}{asked}, expected its HTTP API. "
+            "Check the address with `curl URL/-/ready`."
+        )
+
+
+class DrawingError(DashboardsError):
+    """A page or picture that could not be made here."""
+
+    code = "drawing"
+    exit_code = 1
+
+    def __init__(self, what: str, got: str, act: str) -> None:
+        super().__init__(f"cannot draw {what}: got {got}. {act}")
 
 
 class NoCheckoutError(DashboardsError):

@@ -17,6 +17,7 @@ from dashboards import (
     promtool_cases,
     runbooks,
 )
+from dashboards.boards import files as boards
 from dashboards.settings import Settings
 
 Generator = Callable[[Settings], dict[str, str]]
@@ -27,6 +28,7 @@ GENERATORS: Final[dict[str, Generator]] = {
     "promtool cases": promtool_cases.files,
     "PrometheusRule": kubernetes_rules.files,
     "Grafana rules": grafana_rules.files,
+    "boards": boards.files,
     "runbooks": runbooks.files,
     "catalogue": catalogue.files,
 }

@@ -48,7 +48,7 @@ def board() -> Board:
                     Placed(id=12, make=enough, width=5, height=4),
                     Placed(id=13, make=turns.answered, width=4, height=4),
                     Placed(id=14, make=turns.calls_per_answer, width=5, height=4),
-                    Placed(id=15, make=spent_in_vain, width=6, height=4),
+                    Placed(id=15, make=turns.spent_in_vain, width=6, height=4),
                     Placed(id=16, make=by_bound, width=16, height=7),
                     Placed(id=17, make=reading, width=8, height=7),
                 ),
@@ -102,27 +102,14 @@ def enough(queries: Queries) -> stat.Panel:
         f"({ratio(asked.answers_within(step), known)} < bool {ENOUGH})" for step in (0, 1, 2)
     )
     return figure(
-        f"Enough for {ENOUGH:.0%} of the answers",
-        f"The smallest bound that would have given at least {ENOUGH:.0%} of the answers of the "
+        f"Enough for {ENOUGH * 100:.0f} % of the answers",
+        f"The smallest bound that would have given at least {ENOUGH * 100:.0f} % of the "
+        "answers of the "
         "range. When it is the bound in force, more may be found above it.",
         NUMBER,
         Query(expr=short, kind="instant"),
         empty="no answers",
     )
-
-
-def spent_in_vain(queries: Queries) -> stat.Panel:
-    """Calls of turns that found nothing."""
-    spent = queries.gained(
-        f"{names.LLM_CALLS_PER_TURN}_sum", has(names.LABEL_OUTCOME, names.NO_RESULTS)
-    )
-    return figure(
-        "Calls spent on turns that found nothing",
-        "Share of all model calls of turns: what the bound makes unanswerable questions cost.",
-        SHARE,
-        Query(expr=ratio(spent, queries.gained(f"{names.LLM_CALLS_PER_TURN}_sum")), kind="instant"),
-        empty="no turns",
-    ).decimals(1)
 
 
 def by_bound(queries: Queries) -> table.Panel:

@@ -25,6 +25,7 @@ OUTCOMES: Final = {
     names.ERROR: "red",
     names.CANCELLED: "super-light-blue",
     names.INTERRUPTED: "light-purple",
+    names.OTHER: "blue",
 }
 STATES: Final = {
     0: ("ok", GOOD),

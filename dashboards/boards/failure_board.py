@@ -10,14 +10,14 @@ from grafana_foundation_sdk.builders import statetimeline, table, text, timeseri
 from grafana_foundation_sdk.models.dashboard import DynamicConfigValue
 
 from dashboards.boards.at_a_glance import rows, words
-from dashboards.boards.colors import BAD, FAINT, PLAIN, QUIET, STATES, TICKET
-from dashboards.boards.layout import Board, Make, Placed, Row
+from dashboards.boards.colors import BAD, QUIET, STATES, TICKET
+from dashboards.boards.layout import COLUMNS, Board, Make, Placed, Row
 from dashboards.boards.links import is_url, runbook_address, runbook_of, traces_of
 from dashboards.boards.over_time import lines, states
 from dashboards.boards.queries import Queries, ratio
 from dashboards.boards.signal_lines import Line, share_lines, signal_lines
 from dashboards.boards.splits import SPLITS
-from dashboards.boards.style import NUMBER, SECONDS, SHARE, fixed, limit_line
+from dashboards.boards.style import NUMBER, SECONDS, SHARE, limit_line
 from dashboards.boards.targets import Query, letter
 from dashboards.conditions import Burns, Happened, Share
 from dashboards.failure import FAILURES_BOARD_UID, Alert, Failure
@@ -25,10 +25,12 @@ from dashboards.failures import FAILURES
 from dashboards.settings import Settings
 from dashboards.signals import Count, Signal
 from dashboards.wording import filled
+from telemetry import names
 
 UNITS: Final = {"share": SHARE, "count": NUMBER, "seconds": SECONDS}
 _LINES: Final = {"usual": QUIET, "ticket": TICKET, "page": BAD}
 """Style -> color of the lines that are limits."""
+_WIDTHS: Final = {"sure": 3, "context": 1}
 _PARTS: Final = 10
 """Ids that a row has for its other panels: ten times the signal's id, and nine more."""
 
@@ -67,18 +69,20 @@ def _row(failure: Failure) -> Row:
 
 def _below(failure: Failure) -> Iterator[tuple[int, int, Make]]:
     """Yield number, width and function of the panels of the second line and the next ones."""
-    if "prometheus" in failure.hosts:
-        yield 3, 12, partial(alert_states, failure)
     signals = failure.signals()
-    if signals:
-        yield 4, 12, partial(sample, failure)
     own_panel = signals if failure.panel.unit == "seconds" else signals[1:]
     panels = [
         *(partial(cause, failure, signal) for signal in own_panel),
         *(partial(split, failure, make) for make in SPLITS[failure.slug]),
     ]
+    has_rules = "prometheus" in failure.hosts
+    width = COLUMNS // (len(panels) + (has_rules and not signals))
+    if has_rules:
+        yield 3, 12 if signals else width, partial(alert_states, failure)
+    if signals:
+        yield 4, 12, partial(sample, failure)
     for place, make in enumerate(panels):
-        yield 5 + place, 12 if len(panels) == 1 or not signals else 24 // len(panels), make
+        yield 5 + place, width, make
 
 
 def signal(failure: Failure, queries: Queries) -> timeseries.Panel:
@@ -115,40 +119,41 @@ def cause(failure: Failure, signal: Signal, queries: Queries) -> timeseries.Pane
 
 def counts(failure: Failure, queries: Queries) -> timeseries.Panel:
     """The counts behind the signal."""
-    named = dict(_counted(failure, queries))
+    found = list(dict.fromkeys(_counted(failure, queries)))
+    told = "; ".join(f"{name} are {what}" for name, what, _ in found)
     return lines(
         f"{failure.title}: k and n",
-        "The events and what they are a share of, so that a share of few is seen to be one.",
+        f"The events and what they are a share of, so that a share of few is seen to be one. In "
+        f"the last {queries.medium}: {told}.",
         NUMBER,
-        *(Query(expr=expr, legend=f"{name}") for name, expr in named.items()),
+        *(Query(expr=expr, legend=_service(name, queries.settings)) for name, _, expr in found),
         empty="nothing counted",
     )
 
 
-def _counted(failure: Failure, queries: Queries) -> Iterator[tuple[str, str]]:
+def _counted(failure: Failure, queries: Queries) -> Iterator[tuple[str, str, str]]:
+    """Yield letter, meaning and PromQL of each count; k and n of the first alert first."""
     window = f'window="{queries.medium}"'
     for signal in failure.signals()[:1]:
-        for what, name in (("events", signal.what), ("total", signal.out_of)):
-            recorded = signal.recorded(what, queries.settings)
-            yield (
-                _service(f"{name}, last {queries.medium}", queries.settings),
-                queries.recorded(recorded, window),
-            )
+        for name, recorded, what in (("k", "events", signal.what), ("n", "total", signal.out_of)):
+            series = signal.recorded(recorded, queries.settings)
+            yield name, what, queries.recorded(series, window)
+    is_second = bool(failure.signals())
     for alert in failure.alerts:
-        for count, name in _condition_counts(alert):
-            shown = f"{name}, last {queries.medium}"
+        for name, count, what in _condition_counts(alert):
             increase = count.increase(queries.rules, queries.settings.window_medium)
-            yield _service(shown, queries.settings), increase
-    if not failure.signals() and not any(_condition_counts(a) for a in failure.alerts):
-        turns = queries.gained("rag_turns_total", by=queries.settings.group_by, over=queries.medium)
-        yield _service(f"turns, last {queries.medium}", queries.settings), turns
+            yield f"{name}2" if is_second else name, what, increase
+    if not failure.signals() and not any(map(_condition_counts, failure.alerts)):
+        turns = queries.gained(names.TURNS, by=queries.settings.group_by, over=queries.medium)
+        yield "n", "turns", turns
 
 
-def _condition_counts(alert: Alert) -> list[tuple[Count, str]]:
+def _condition_counts(alert: Alert) -> list[tuple[str, Count, str]]:
     condition = alert.condition
     if isinstance(condition, (Share, Burns)):
-        return [(condition.events, condition.what), (condition.total, condition.out_of)]
-    return [(condition.events, condition.what)] if isinstance(condition, Happened) else []
+        whole = ("n", condition.total, condition.out_of)
+        return [("k", condition.events, condition.what), whole]
+    return [("k", condition.events, condition.what)] if isinstance(condition, Happened) else []
 
 
 def guide(failure: Failure, queries: Queries) -> text.Panel:
@@ -240,12 +245,9 @@ def _drawn(
     for place, line in enumerate(shown):
         if line.style in _LINES:
             panel = limit_line(panel, letter(place), _LINES[line.style])
-        elif line.style == "sure":
-            panel = panel.override_by_query(
-                letter(place), [fixed(PLAIN), DynamicConfigValue("custom.lineWidth", 3)]
-            )
-        elif len([other for other in shown if other.style == "measured"]) == 1:
-            panel = panel.override_by_query(letter(place), [fixed(FAINT)])
+        elif line.style in _WIDTHS:
+            width = DynamicConfigValue("custom.lineWidth", _WIDTHS[line.style])
+            panel = panel.override_by_query(letter(place), [width])
     return panel
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboards.boards.layout import Board, Make, Placed, Row
-from dashboards.boards.panels import models, nodes, search, turns, watch
+from dashboards.boards.panels import models, nodes, search, turns, versions, watch
 
 HEIGHT = 8
 
@@ -42,8 +42,8 @@ def board() -> Board:
                 id=8,
                 title="Versions (limited by the variable Version)",
                 panels=(
-                    Placed(id=81, make=turns.answered_by_version, width=8, height=HEIGHT),
-                    Placed(id=82, make=turns.nothing_found_by_version, width=8, height=HEIGHT),
+                    Placed(id=81, make=versions.answered_by_version, width=8, height=HEIGHT),
+                    Placed(id=82, make=versions.nothing_found_by_version, width=8, height=HEIGHT),
                     Placed(id=83, make=watch.replicas, width=8, height=HEIGHT),
                     Placed(id=84, make=watch.builds, width=24, height=6),
                 ),

@@ -27,7 +27,7 @@ from dashboards.signals import Signal, number, series
 from dashboards.special_conditions import FellSilent, NoRoom, Unanswered, Vanished
 from telemetry import names
 
-Style = Literal["measured", "sure", "usual", "ticket", "page"]
+Style = Literal["measured", "sure", "context", "usual", "ticket", "page"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,8 @@ class Line:
     expr: str
     legend: str
     style: Style = "measured"
-    """`sure` is the lower bound that is compared; the last three are drawn dashed."""
+    """`sure` is the lower bound that alerts compare, `context` is thin; the last three, which are
+    no measurements, are dashed."""
     is_per_service: bool = True
     """There is one for each service, so that the legend must name it."""
 
@@ -231,11 +232,11 @@ def _share(signal: Signal, queries: Queries) -> Iterator[Line]:
     window = f'window="{queries.medium}"'
     events = queries.recorded(signal.recorded("events", queries.settings), window)
     total = queries.recorded(signal.recorded("total", queries.settings), window)
-    yield Line(expr=ratio(events, total), legend=f"share, last {queries.medium}")
     lower = queries.recorded(signal.recorded("lower", queries.settings))
     yield Line(
         expr=f"max by ({queries.settings.by}) ({lower})", legend="surely at least", style="sure"
     )
+    yield Line(expr=ratio(events, total), legend=f"share, last {queries.medium}", style="context")
 
 
 def _durations(queries: Queries) -> Iterator[Line]:

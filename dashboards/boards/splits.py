@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from dashboards.boards.layout import Make
-from dashboards.boards.panels import models, nodes, search, turns, watch
+from dashboards.boards.panels import models, nodes, search, turns, versions, watch
 
 SPLITS: Final[Mapping[str, tuple[Make, ...]]] = {
-    "silent_rejection": (search.verdicts, turns.refused_by_version),
+    "silent_rejection": (search.verdicts, versions.refused_by_version),
     "runaway_loop": (turns.recursion_errors, turns.calls_per_turn),
-    "budget_checked_first": (turns.discarded_by_version, nodes.routes),
+    "budget_checked_first": (versions.discarded_by_version, nodes.routes),
     "synonym_swap": (search.effects, search.swaps_by_attempt),
     "rewrite_drift": (search.similarity, search.answered_after_drift),
-    "no_results_jump": (turns.no_results_by_version,),
-    "answered_without_evidence": (turns.unfounded_by_version, nodes.routes),
+    "no_results_jump": (versions.no_results_by_version,),
+    "answered_without_evidence": (versions.unfounded_by_version, nodes.routes),
     "metrics_absent": (watch.replicas,),
     "traffic_stopped": (turns.open_turns,),
     "recursion_limit_low": (nodes.budget,),
@@ -24,7 +24,7 @@ SPLITS: Final[Mapping[str, tuple[Make, ...]]] = {
     "model_errors": (models.failed_calls, models.judgement_failures),
     "judgement_failures": (models.judgement_failures,),
     "retriever_errors": (search.retrievals, nodes.node_errors),
-    "turn_errors": (nodes.node_errors, turns.failed_by_version),
+    "turn_errors": (nodes.node_errors, versions.failed_by_version),
     "latency_objective": (nodes.slow_roles, models.slow_models),
     "datasource_down": (watch.rule_evaluations,),
 }

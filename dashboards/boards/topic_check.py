@@ -12,7 +12,7 @@ from dashboards.boards.colors import GOOD, TICKET
 from dashboards.boards.costs import Costs
 from dashboards.boards.layout import Board, Placed, Row
 from dashboards.boards.over_time import lines
-from dashboards.boards.panels import search, turns
+from dashboards.boards.panels import search, turns, versions
 from dashboards.boards.queries import Queries, has
 from dashboards.boards.style import (
     NUMBER,
@@ -80,7 +80,7 @@ def board() -> Board:
                     Placed(id=32, make=reading, width=8, height=8),
                     Placed(id=33, make=search.verdicts, width=8, height=8),
                     Placed(id=34, make=check_time, width=8, height=8),
-                    Placed(id=35, make=turns.refused_by_version, width=8, height=8),
+                    Placed(id=35, make=versions.refused_by_version, width=8, height=8),
                 ),
             ),
         ),

@@ -1,4 +1,4 @@
-"""The generated dashboard JSON as the viewer reads it: the parts of Grafana's model that boards use."""
+"""The generated dashboard JSON as the viewer reads it: the parts of Grafana's model we use."""
 
 from __future__ import annotations
 

@@ -7,10 +7,6 @@ from typing import Final
 
 from dashboards.render.board import Look
 
-_AXIS: Final = {"percentunit": ".0%", "s": "~s", "short": "~s", "cpm": "~g", "none": "~g"}
-"""Unit -> format of an axis (d3-format)."""
-_SUFFIX: Final = {"s": "s"}
-
 COLORS: Final = {
     "green": "#2f9e62",
     "yellow": "#c9a100",
@@ -73,9 +69,29 @@ def series_color(place: int, look: Look) -> str:
     return COLORS[look.color] if look.color else PALETTE[place % len(PALETTE)]
 
 
-def axis_format(unit: str) -> tuple[str, str]:
-    """Return the d3 format and the suffix of an axis in a unit."""
-    return _AXIS.get(unit, "~g"), _SUFFIX.get(unit, "")
+def axis_format(unit: str, top: float) -> tuple[str, str]:
+    """Return the d3 format and the suffix of an axis in a unit that reaches up to a value."""
+    if unit == "percentunit":
+        return (".0%" if top > 0.04 else ".1%"), ""
+    if unit == "s":
+        return "~s", "s"
+    return ("~s" if top >= 1000 else "~g"), ""
+
+
+def hover_format(look: Look, of: str) -> str:
+    """Return Plotly's template of a value (`y` or `z`) in its unit."""
+    form = {
+        "percentunit": ":.1%}",
+        "s": ":.3~s}s",
+        "cpm": ":.3~g}/min",
+        "short": ":,.0f}",
+    }.get(look.unit, ":.3~g}")
+    return f"%{{{of}{form}"
+
+
+def rounded(value: float) -> float:
+    """Return a value with six digits that count: enough to draw, short to write."""
+    return float(f"{value:.6g}")
 
 
 def _reaches(value: float | None, limit: float) -> bool:
