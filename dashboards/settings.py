@@ -22,6 +22,16 @@ def _mapping(value: Any) -> Any:
     return value if pairs is None else {key.strip(): item.strip() for key, _, item in pairs if key}
 
 
+def _fraction(value: Any) -> Any:
+    above, slash, below = value.partition("/") if isinstance(value, str) else (value, "", "")
+    try:
+        return float(above) / float(below) if slash else value
+    except (ValueError, ZeroDivisionError):
+        return value
+
+
+Scale = Annotated[float, BeforeValidator(_fraction)]
+"""A factor; also given as a fraction such as `1/60`."""
 Duration = Annotated[float, BeforeValidator(durations.seconds)]
 """Seconds; also given as a text such as `15m`."""
 Labels = Annotated[dict[str, str], BeforeValidator(_mapping)]
@@ -37,7 +47,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    time_scale: float = Field(
+    time_scale: Scale = Field(
         default=1.0,
         gt=0,
         le=1,
@@ -202,7 +212,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        found = contradictions(self)
+        found = contradictions(self.model_dump())
         if found:
             raise ValueError("; ".join(found))
         return self

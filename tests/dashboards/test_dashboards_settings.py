@@ -10,6 +10,7 @@ from dashboards.settings import Settings, load_settings
     ("changes", "said"),
     [
         pytest.param({"time_scale": 0}, "time_scale got 0", id="a-scale-is-above-0"),
+        pytest.param({"time_scale": "1/0"}, "time_scale got '1/0'", id="a-scale-is-a-number"),
         pytest.param({"time_scale": 2}, "time_scale got 2", id="a-scale-is-at-most-1"),
         pytest.param(
             {"time_scale": 1 / 60},
@@ -24,7 +25,11 @@ from dashboards.settings import Settings, load_settings
             {"window_short": "2h"}, "expected each longer than the one before", id="windows-grow"
         ),
         pytest.param({"window_short": "a while"}, "no duration", id="a-duration-is-one"),
-        pytest.param({"memory": "30m"}, "memory got no more than", id="memory-outlasts-an-hour"),
+        pytest.param(
+            {"memory": "30m"},
+            "memory got 30m, expected more than window_medium, 1h",
+            id="memory-outlasts-an-hour",
+        ),
         pytest.param({"group_by": "instance"}, "group_by got 'instance'", id="no-replica-label"),
         pytest.param(
             {"group_by": "job,graph"}, "group_by got 'graph'", id="no-label-of-our-metrics"
@@ -113,3 +118,8 @@ def test_a_selector_may_hold_several_matchers() -> None:
     text = 'namespace="prod",cluster=~"a|b,c"'
 
     assert load_settings(selector=text).selector == text
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1/60", 1 / 60), ("0.5", 0.5), (1, 1.0)])
+def test_a_scale_may_be_a_fraction(text: str | float, expected: float) -> None:
+    assert load_settings(time_scale=text, scrape_interval="1s").time_scale == expected

@@ -35,7 +35,7 @@ def test_the_committed_files_pass_the_check() -> None:
 
 def test_a_time_scale_and_settings_reach_the_rules(tmp_path: Path) -> None:
     code, _, _ = run(
-        "generate", "--out", tmp_path, "--time-scale", "0.0166666667", "--scrape-interval", "1s",
+        "generate", "--out", tmp_path, "--time-scale", "1/60", "--scrape-interval", "1s",
         "--group-by", "job,cluster", "--rule-labels", "release=mine",
     )  # fmt: skip
     rules = yaml.safe_load((tmp_path / "prometheus" / "silent_rejection.yml").read_text())
