@@ -26,7 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from agent.context import AgentContext
-from agent.golden import GoldenQuestion, GoldenSet, load_golden
+from agent.golden import GoldenQuestion, GoldenSet
 from agent.graph import build_graph
 from agent.lab.quality import is_topic_right, quality
 from agent.lab.runs import Row, ask_all
@@ -34,7 +34,13 @@ from agent.models.local.chat import LocalChat
 from agent.models.local.evidence import RIDGE, Evidence, LabelledEvidence, evidence_of
 from agent.models.local.labelled import LabelledQuestion, load_labelled
 from agent.models.local.lexicon import load_lexicon
-from agent.models.local.relevance import EVIDENCE_FEATURES, PAIR_FEATURES, LogisticWeights
+from agent.models.local.relevance import (
+    EVIDENCE_FEATURES,
+    LEAD_FEATURES,
+    PAIR_FEATURES,
+    LogisticWeights,
+    answerable_features,
+)
 from agent.models.local.topic import TOPIC_FEATURES, topic_features
 from agent.models.local.understanding import Understanding, View, Weights
 from agent.models.support import SupportModel
@@ -48,8 +54,10 @@ HELD_OUT = ROOT / "tests/data/questions_heldout.yaml"
 FOLDS = 5
 NEAR_REPEAT = 0.75
 """Cosine of two labelled questions above which they are left out together."""
-POSITIVE_WEIGHT = 3.0
-"""A question has one answer chunk and some twenty others."""
+POSITIVE_WEIGHT, UNANSWERABLE_WEIGHT = 3.0, 4.0
+"""A question has one answer chunk and some twenty others; four in five questions have an answer."""
+LEAD = 1.0
+"""How far below the likeliest chunk, in log odds of relevance, another one may pass with it."""
 RELEVANCE_C, TOPIC_C = 0.3, 1.0
 MAX_FALSE_PASSES, MAX_REFUSED = 0.1, 0.02
 """Shares that the two thresholds aim at on the cross-validated training questions: of unanswerable
@@ -68,7 +76,11 @@ class Fit:
 def zero_weights(n_relevance: int) -> Weights:
     return Weights(
         relevance=LogisticWeights(intercept=0.0, weights=np.zeros(n_relevance)),
-        pass_logit=0.0,
+        answerable=LogisticWeights(
+            intercept=0.0, weights=np.zeros(n_relevance + len(LEAD_FEATURES))
+        ),
+        answerable_logit=0.0,
+        lead=LEAD,
         topic=LogisticWeights(intercept=0.0, weights=np.zeros(len(TOPIC_FEATURES))),
         topic_probability=0.5,
     )
@@ -107,7 +119,7 @@ def logistic(features: Floats, labels: Floats, weights: Floats, c: float) -> Log
 
 
 def cross_fit(
-    features: Floats, labels: Floats, folds: Floats, use: Floats, c: float
+    features: Floats, labels: Floats, heaviness: Floats, folds: Floats, use: Floats, c: float
 ) -> tuple[Floats, LogisticWeights]:
     """Return each question's logits by weights of the other folds, and the weights of all.
 
@@ -116,8 +128,7 @@ def cross_fit(
 
     def fit(mask: Floats) -> LogisticWeights:
         flat, wanted = features[mask].reshape(-1, features.shape[-1]), labels[mask].ravel()
-        heavy = np.where(wanted, POSITIVE_WEIGHT if labels.ndim > 1 else 1.0, 1.0)
-        return logistic(flat, wanted, heavy, c)
+        return logistic(flat, wanted, heaviness[mask].ravel(), c)
 
     logits = np.zeros(labels.shape)
     for fold in range(FOLDS):
@@ -146,18 +157,31 @@ def fit(
         ]
     )[:, :, :n_relevance]
     labels = np.array([[id_ in q.answers for id_ in corpus.ids] for q in labelled])
-    logits, relevance = cross_fit(features, labels, folds, on, RELEVANCE_C)
+    heavy = np.where(labels, POSITIVE_WEIGHT, 1.0)
+    logits, relevance = cross_fit(features, labels, heavy, folds, on, RELEVANCE_C)
+    top = logits.argmax(axis=1)
+    judged = np.array(
+        [
+            answerable_features(row, scores, best)
+            for row, scores, best in zip(features, logits, top, strict=True)
+        ]
+    )
+    is_right = labels[np.arange(len(labels)), top]
+    heavy = np.where(answerable, 1.0, UNANSWERABLE_WEIGHT)
+    answers, answerable_weights = cross_fit(judged, is_right, heavy, folds, on, RELEVANCE_C)
     topics = np.array(
         [
             topic_features(match, corpus, row, found)
             for match, row, found in zip(matches, logits, evidence, strict=True)
         ]
     )
-    topic_logits, topic = cross_fit(topics, on, folds, np.ones(len(on), dtype=bool), TOPIC_C)
-    best = logits.max(axis=1)
+    everything = np.ones(len(on), dtype=bool)
+    topic_logits, topic = cross_fit(topics, on, np.ones(len(on)), folds, everything, TOPIC_C)
     weights = Weights(
         relevance=relevance,
-        pass_logit=float(np.quantile(best[on & ~answerable], 1 - MAX_FALSE_PASSES)),
+        answerable=answerable_weights,
+        answerable_logit=float(np.quantile(answers[on & ~answerable], 1 - MAX_FALSE_PASSES)),
+        lead=LEAD,
         topic=topic,
         topic_probability=float(1 / (1 + np.exp(-np.quantile(topic_logits[on], MAX_REFUSED)))),
     )
@@ -166,12 +190,13 @@ def fit(
             question=q.text,
             match=match,
             logits=row,
+            answerable=float(answer),
             evidence=found,
             # the verdict of the left-out fold, told to the model through its own weights
             topic=_as_features(topic_logit, topic),
         )
-        for q, match, row, found, topic_logit in zip(
-            labelled, matches, logits, evidence, topic_logits, strict=True
+        for q, match, row, answer, found, topic_logit in zip(
+            labelled, matches, logits, answers, evidence, topic_logits, strict=True
         )
     }
     return Fit(weights=weights, views=views)
@@ -202,7 +227,9 @@ def as_json(weights: Weights, names: Sequence[str]) -> dict[str, Any]:
 
     return {
         "relevance": table(weights.relevance, names),
-        "pass_logit": round(weights.pass_logit, 3),
+        "answerable": table(weights.answerable, (*names, *LEAD_FEATURES)),
+        "answerable_logit": round(weights.answerable_logit, 3),
+        "lead": weights.lead,
         "topic": table(weights.topic, TOPIC_FEATURES),
         "topic_probability": round(weights.topic_probability, 3),
     }

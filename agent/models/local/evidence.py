@@ -21,10 +21,10 @@ from agent.models.local.corpus import Corpus, Floats
 from agent.models.local.lexicon import Phrases
 from agent.models.local.reading import Reading
 
-_PARTS: Final = ((1.0, 1), (0.5, 2), (1.2, 1), (1.0, 2))
+_PARTS: Final = ((1.0, 1), (0.8, 2), (1.2, 1), (1.0, 2))
 """Weight of each kind of wording (words, word pairs, senses, pairs of meanings), and the least
 number of questions that a term must occur in."""
-RIDGE: Final = 1.0
+RIDGE: Final = 1.5
 """Ridge penalty. All of them were tuned by cross-validation on the training questions
 (benchmarks/local_model.py)."""
 MAX_STEPS: Final = 60

@@ -1,6 +1,8 @@
-"""Does a chunk answer a question? One logistic model over what the two have in common.
+"""Does a chunk answer a question? Two logistic models over what the two have in common.
 
-The guard, the grader and the rewriter all look at the same scores.
+The first compares chunks: how likely each is the one that answers. The second looks at the best of
+them alone: does it answer the question at all, or do the documents hold no answer? The guard, the
+grader and the rewriter all look at the same scores.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ EVIDENCE_FEATURES: Final = (
     "evidence_over_nothing",
 )  # fmt: skip
 """What the labelled questions say, where the documents have any."""
+LEAD_FEATURES: Final = ("best_logit", "lead")
+"""How the best chunk stands to the others: its log odds, and their distance to the second's."""
+_LEAD_CAP: Final = 8.0
 _KNOWN: Final = 0.3
 """A unit that no sentence matches better is unknown to the documents."""
 _MATCHED_CAP: Final = 3.0
@@ -128,6 +133,22 @@ def evidence_features(evidence: Evidence) -> Floats:
         [chunks, _margin(chunks), ones * nothing, ones * evidence.off_topic, chunks - nothing],
         axis=1,
     )
+
+
+def answerable_features(features: Floats, logits: Floats, row: int) -> Floats:
+    """Return the features that tell whether the likeliest chunk answers the question at all.
+
+    Args:
+        features: Relevance features of each chunk, shape (n_chunks, n_features).
+        logits: Relevance of each chunk, shape (n_chunks,), at least one.
+        row: The likeliest chunk.
+
+    Returns:
+        Shape (n_features + len(LEAD_FEATURES),).
+    """
+    others = np.delete(logits, row)
+    lead = float(logits[row] - others.max()) if len(others) else _LEAD_CAP
+    return np.append(features[row], [logits[row], np.clip(lead, -_LEAD_CAP, _LEAD_CAP)])
 
 
 def _margin(values: Floats, best: float | None = None) -> Floats:

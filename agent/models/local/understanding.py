@@ -18,8 +18,10 @@ from agent.models.local.lexicon import Lexicon
 from agent.models.local.reading import Reading, read
 from agent.models.local.relevance import (
     EVIDENCE_FEATURES,
+    LEAD_FEATURES,
     PAIR_FEATURES,
     LogisticWeights,
+    answerable_features,
     evidence_features,
     pair_features,
 )
@@ -37,8 +39,11 @@ class Weights:
     """The fitted numbers of the model, for documents with labelled questions or without."""
 
     relevance: LogisticWeights
-    pass_logit: float
-    """Least log odds of relevance with which a chunk passes the grader."""
+    answerable: LogisticWeights
+    answerable_logit: float
+    """Least log odds that the likeliest chunk answers, with which any chunk passes the grader."""
+    lead: float
+    """Chunks whose log odds of relevance are at most this far below the likeliest pass with it."""
     topic: LogisticWeights
     topic_probability: float
     """Least probability of being on topic with which a question passes the guard."""
@@ -52,6 +57,8 @@ class View:
     match: Match
     logits: Floats
     """Log odds that each chunk answers it, shape (n_chunks,)."""
+    answerable: float
+    """Log odds that the likeliest chunk answers it; minus infinity without chunks."""
     evidence: Evidence
     """What labelled questions tell."""
     topic: Floats
@@ -110,11 +117,17 @@ class Understanding:
 
     def view_from(self, question: str, match: Match, evidence: Evidence) -> View:
         """Return the view of a question."""
-        logits = self.weights.relevance.logit(self.relevance_features(question, match, evidence))
+        features = self.relevance_features(question, match, evidence)
+        logits = self.weights.relevance.logit(features)
+        answerable = -np.inf
+        if len(logits):
+            judged = answerable_features(features, logits, int(logits.argmax()))
+            answerable = float(self.weights.answerable.logit(judged))
         return View(
             question=question,
             match=match,
             logits=logits,
+            answerable=answerable,
             evidence=evidence,
             topic=topic_features(match, self.corpus, logits, evidence),
         )
@@ -141,7 +154,9 @@ def load_weights(name: str) -> Weights:
     extra = EVIDENCE_FEATURES if name == "labelled" else ()
     return Weights(
         relevance=_logistic(data["relevance"], (*PAIR_FEATURES, *extra)),
-        pass_logit=data["pass_logit"],
+        answerable=_logistic(data["answerable"], (*PAIR_FEATURES, *extra, *LEAD_FEATURES)),
+        answerable_logit=data["answerable_logit"],
+        lead=data["lead"],
         topic=_logistic(data["topic"], TOPIC_FEATURES),
         topic_probability=data["topic_probability"],
     )
