@@ -61,12 +61,20 @@ class CallHandler(GraphCallbackHandler):
             self._turn.book.is_paused = True
 
     def on_chat_model_start(
-        self, _: Any, messages: Sequence[Sequence[BaseMessage]], **event: Any
+        self,
+        serialized: Any,  # noqa: ARG002 - LangChain's signature
+        messages: Sequence[Sequence[BaseMessage]],
+        **event: Any,
     ) -> None:
         """Begin a chat call."""
         self._begin(names.OPERATION_CHAT, messages, event)
 
-    def on_llm_start(self, _: Any, __: Sequence[str], **event: Any) -> None:
+    def on_llm_start(
+        self,
+        serialized: Any,  # noqa: ARG002 - LangChain's signature
+        prompts: Sequence[str],  # noqa: ARG002
+        **event: Any,
+    ) -> None:
         """Begin a call of a model that completes text."""
         self._begin(names.OPERATION_TEXT, (), event)
 
@@ -108,7 +116,12 @@ class CallHandler(GraphCallbackHandler):
         self.calls.append(call)
         self._failed(call, error)
 
-    def on_retriever_start(self, _: Any, __: str, **event: Any) -> None:
+    def on_retriever_start(
+        self,
+        serialized: Any,  # noqa: ARG002 - LangChain's signature
+        query: str,  # noqa: ARG002
+        **event: Any,
+    ) -> None:
         """Note that the node searches over a network: scores are then compared differently."""
         metadata = event.get("metadata") or {}
         store = metadata.get("ls_vector_provider")

@@ -34,9 +34,7 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
         self.loopscope_probe = loopscope_probe
         self.loopscope_original = loopscope_original
 
-    def invoke(  # type: ignore[override]  # the whole signature is LangGraph's
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Any:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph as one turn; within another turn, as a part of that one."""
         if current_turn() is not None:
             return super().invoke(input, config, **kwargs)
@@ -51,9 +49,7 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
         finally:
             turn.close(error)
 
-    async def ainvoke(  # type: ignore[override]  # the whole signature is LangGraph's
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Any:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph as one turn; within another turn, as a part of that one."""
         if current_turn() is not None:
             return await super().ainvoke(input, config, **kwargs)
@@ -68,7 +64,7 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
         finally:
             turn.close(error)
 
-    def stream(  # type: ignore[override]  # the whole signature is LangGraph's
+    def stream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Any]:
         """Run the graph as one turn; within another turn, as a part of that one."""
@@ -96,7 +92,7 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
             finally:
                 turn.close(error)
 
-    async def astream(  # type: ignore[override]  # the whole signature is LangGraph's
+    async def astream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Run the graph as one turn; within another turn, as a part of that one."""

@@ -144,8 +144,8 @@ class TurnMetrics:
             self._rewrites[retrieval.effect, attempt].inc(1, exemplar if is_swap else None)
         if retrieval.attempt > 0 and retrieval.similarity is not None:
             self._similarities[attempt].observe(retrieval.similarity)
-        for passed, grade in ((True, names.PASS), (False, names.FAIL)):
-            if count := retrieval.grades.count(passed):
+        for verdict, grade in ((True, names.PASS), (False, names.FAIL)):
+            if count := retrieval.grades.count(verdict):
                 self._grades[grade, attempt].inc(count)
         grades = retrieval.grades or (None,) * len(retrieval.scores)
         for score, passed in zip(retrieval.scores, grades, strict=False):

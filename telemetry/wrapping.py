@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.pregel.protocol import PregelProtocol
@@ -227,7 +227,8 @@ def _watched(graph: Graph, name: str, probe: Probe, path: str) -> Runnable[Any, 
     wrapped = [
         Watched(step, facts, is_first=i == 0, is_last=i == last) for i, step in enumerate(steps)
     ]
-    return type(node.bound)(*wrapped, name=node.bound.name)
+    rebuild: Any = type(node.bound)
+    return cast("Runnable[Any, Any]", rebuild(*wrapped, name=node.bound.name))
 
 
 def _counted(writer: Any, probe: Probe, router: str) -> Any:
