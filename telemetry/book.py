@@ -154,8 +154,9 @@ class Book:
         self._terminals = [end for end in self._terminals if end[1] != role]
 
     def stated(self, statement: Statement) -> None:
-        """Note what a node said about the turn; a later node overrules it."""
-        self._statement = statement
+        """Note what a node said about the turn; a later node overrules it where it says more."""
+        before = self._statement
+        self._statement = statement if before is None else statement.after(before)
         if len(statement.failures) > len(self._failures):
             self._failures = statement.failures
         bound = statement.max_rewrites

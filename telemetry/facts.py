@@ -76,6 +76,19 @@ class Statement:
     failures: tuple[tuple[str, str], ...] = ()
     """(role, reason) of all model replies of the turn so far that were no judgement."""
 
+    def after(self, before: Statement) -> Statement:
+        """Return this statement, with what it leaves unsaid taken from an earlier one.
+
+        A reason belongs to its outcome, and citations to their reply.
+        """
+        ends, replies = self.outcome is not None, self.reply is not None
+        return Statement(
+            outcome=self.outcome or before.outcome,
+            reason=self.reason if ends or self.reason else before.reason,
+            reply=self.reply if replies else before.reply,
+            cited=self.cited if replies or self.cited else before.cited,
+        )
+
 
 Update = Mapping[str, Any]
 """What a node returned, as one mapping. A reader keeps and changes nothing of it."""

@@ -20,10 +20,13 @@ ID_BYTES: Final = 128
 """Cap of a chunk id, UTF-8 bytes. Chosen by us."""
 
 _CHUNK_KEYS: Final = ("chunks", "documents", "docs", "retrieved_documents", "retrieved_docs")
+_ONE_CHUNK_KEYS: Final = ("chunk", "document", "doc")  # sent to a grader of one document
 _QUERY_KEYS: Final = ("query", "search_query", "rewritten_question", "question")
 _QUESTION_KEYS: Final = ("standalone", "standalone_question", "question", "query", "input")
 _REPLY_KEYS: Final = ("reply", "answer", "generation", "response")
-_STATEMENT_KEYS: Final = frozenset(("outcome", "max_rewrites", "judgement_failures", *_REPLY_KEYS))
+_STATEMENT_KEYS: Final = frozenset(
+    ("outcome", "max_rewrites", "judgement_failures", "messages", *_REPLY_KEYS)
+)
 _TOPIC_KEYS: Final = ("topic", "topic_verdict", "on_topic")
 _SCORE_KEYS: Final = ("score", "relevance_score", "_score", "similarity")
 _GRADE_KEYS: Final = ("grade", "relevance", "is_relevant", "binary_score")
@@ -55,8 +58,14 @@ def read_chunks(update: Update, state: State) -> Chunks | None:
     )
 
 
-def read_grades(update: Update, _: State, chunk_ids: Sequence[str]) -> Grades | None:
-    """Find verdicts: this project's graded attempts, a flag, or the documents that were kept."""
+def read_grades(update: Update, state: State, chunk_ids: Sequence[str]) -> Grades | None:
+    """Find verdicts: this project's graded attempts, a flag, or the documents that were kept.
+
+    An execution that was sent a single document says nothing of the others.
+    """
+    only = _first({}, state, _ONE_CHUNK_KEYS)
+    if only is not None and (id_ := _chunk_id(only)) in chunk_ids:
+        chunk_ids = (id_,)
     attempts = update.get("attempts")
     if _is_list(attempts) and attempts and isinstance(attempts[-1], dict):
         graded = attempts[-1].get("chunks") or ()
@@ -103,22 +112,26 @@ def read_question(update: Update, _: State) -> str | None:
 
 
 def read_statement(update: Update, _: State) -> Statement | None:
-    """Find what the update says about the turn: this project's keys, or a usual key of a reply."""
+    """Find what the update says about the turn: this project's keys, or a usual key of a reply.
+
+    In a graph of messages the reply is what the model says to nobody's tool.
+    """
     if _STATEMENT_KEYS.isdisjoint(update):
         return None
     get = update.get
     reply = next((update[key] for key in _REPLY_KEYS if get(key)), None)
-    outcome, reason, cited, bound = (
-        get("outcome"), get("reason"), get("citations"), get("max_rewrites")
-    )  # fmt: skip
-    failures = get("judgement_failures")
+    if reply is None and getattr(newest := _newest(get("messages")), "type", None) == "ai":
+        reply = None if getattr(newest, "tool_calls", None) else newest
+    outcome, reason, bound = get("outcome"), get("reason"), get("max_rewrites")
+    cited, failures = get("citations"), get("judgement_failures")
+    failures = [f for f in failures if type(f) is dict] if _is_list(failures) else ()
     return Statement(
         outcome=outcome if outcome in names.OUTCOMES else None,
         reason=reason if isinstance(reason, str) else None,
         reply=reply if isinstance(reply, str) else _text(reply),
         cited=tuple([str(id_) for id_ in cited[:MAX_CHUNKS]]) if _is_list(cited) else (),
         max_rewrites=bound if type(bound) is int else None,
-        failures=tuple([(f["role"], f["reason"]) for f in failures]) if failures else (),
+        failures=tuple([(f.get("role"), f.get("reason")) for f in failures]),
     )
 
 
@@ -215,7 +228,7 @@ def _holds_documents(value: Any) -> bool:
 
 def _from_tool_messages(messages: Any) -> list[Any] | None:
     """Return the documents of the newest tool message, or its text as one chunk."""
-    newest = messages[-1] if _is_list(messages) and messages else messages
+    newest = _newest(messages)
     if getattr(newest, "type", None) != "tool":
         return None
     artifact = getattr(newest, "artifact", None)
@@ -242,9 +255,11 @@ def _text_under(keys: tuple[str, ...], update: Update) -> str | None:
         if key in update:
             found = update[key]
             return found if isinstance(found, str) else None
-    messages = update.get("messages")
-    newest = messages[-1] if _is_list(messages) and messages else messages
-    return _text(newest) if newest is not None else None
+    return _text(_newest(update.get("messages")))
+
+
+def _newest(messages: Any) -> Any:
+    return messages[-1] if _is_list(messages) and messages else messages
 
 
 def _text(message: Any) -> str | None:

@@ -87,8 +87,15 @@ class Turn:
 
     @property
     def last_grade(self) -> str:
-        """`pass`, `fail` or `none`: what the last grading of the turn said."""
+        """`pass`, `fail` or `none`: what the last grading of the turn said.
+
+        A turn that passed nothing and was then answered from chunks that nobody graded, as
+        corrective RAG does from the web, is `none`: no verdict was disregarded.
+        """
         graded = [r for r in self.retrievals if any(g is not None for g in r.grades)]
         if not graded:
             return "none"
-        return "pass" if graded[-1].passed else "fail"
+        if graded[-1].passed:
+            return "pass"
+        latest = next((r for r in reversed(self.retrievals) if r.chunk_ids), graded[-1])
+        return "none" if self.outcome == "answered" and latest is not graded[-1] else "fail"
