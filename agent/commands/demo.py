@@ -24,7 +24,7 @@ from agent.demo.cases import CASES
 from agent.demo.processes import missing_packages
 from agent.demo.run import Result, Show
 from agent.demo.show import print_result
-from agent.demo.stage import Plan, Stage, staged
+from agent.demo.stage import RATE, TIME_SCALE, Plan, Stage, staged
 from agent.errors import DemoError
 from agent.settings import Settings
 
@@ -45,16 +45,16 @@ FAULTS = [case.fault for case in CASES if case.fault is not None]
 @click.option(
     "--rate",
     type=click.FloatRange(0.1, 50),
-    default=1.5,
+    default=RATE,
     show_default=True,
     help="Questions a second for each service.",
 )
 @click.option(
     "--time-scale",
     type=click.FloatRange(0.002, 1),
-    default=0.01,
-    show_default=True,
-    help="Factor on every duration of the guide; a smaller one needs a higher rate.",
+    default=TIME_SCALE,
+    help="Factor on every duration of the guide, 1/72 by default; a smaller one needs a higher "
+    "--rate.",
 )
 @click.option(
     "--out",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agent.demo.cases import Case
+from agent.demo.cases import HEALTHY, Case
 from agent.demo.guide import ALERTS, CONSEQUENCES
 from agent.demo.matrix import Firing, Matrix, rows_of
 from agent.demo.stage import Stage
@@ -17,9 +17,13 @@ from agent.traffic.tally import Tally
 
 HEALTHY_WINDOWS: Final = 1.7
 """Healthy stretch in middle windows: longer than one, so that every share has been measured."""
-LEAST_WINDOWS: Final = 2.5
-MOST_WINDOWS: Final = 4.5
-"""Stretch with faults in middle windows: at least long enough for a wrong alert to fire as well."""
+LEAST_WINDOWS: Final = 1.8
+MOST_WINDOWS: Final = 3.5
+"""Stretch with faults in middle windows: at least long enough for a wrong alert to fire as well, at
+most until what is rare has been counted often enough."""
+BUSY_SECONDS: Final = 2.0
+"""A healthy turn takes 0.1 s. When 1 in 100 takes longer than this, or questions go out this late,
+the machine has too little left for the demo, and alerts about that are right."""
 POLL_SECONDS: Final = 1.0
 
 Tell = Callable[[str], object]
@@ -80,7 +84,7 @@ class Show:
         tallies = self._stage.tallies
         return Result(
             matrix=matrix,
-            problems=[*matrix.problems(), *broken, *_unanswered(tallies)],
+            problems=[*_busy(tallies), *matrix.problems(), *broken, *_unanswered(tallies)],
             tallies=tallies,
             seconds=time.time() - self._began,
         )
@@ -126,6 +130,19 @@ class Show:
             ((n.labels.get("job", ""), n.alert) for n in notices if n.status == "firing"),
         )
         return Matrix(rows=rows, alerts=ALERTS, consequences=CONSEQUENCES)
+
+
+def _busy(tallies: dict[str, Tally]) -> list[str]:
+    """Return a sentence when the machine could not keep up with the demo itself."""
+    healthy = tallies[HEALTHY].total.durations.quantile(0.99) or 0.0
+    late = max(tally.latest_start_seconds for tally in tallies.values())
+    if max(healthy, late) < BUSY_SECONDS:
+        return []
+    return [
+        f"this machine was too busy: 1 in 100 healthy turns took {healthy:.1f} s or more and "
+        f"questions went out up to {late:.1f} s late, so that other lines may follow from it; "
+        "try again when it is idle, or with a lower --rate and a larger --time-scale"
+    ]
 
 
 def _unanswered(tallies: dict[str, Tally]) -> list[str]:

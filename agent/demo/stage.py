@@ -27,6 +27,11 @@ from agent.traffic.mix import read_mix
 from agent.traffic.tally import Tally
 from agent.traffic.targets import HttpTarget
 
+TIME_SCALE: Final = 1 / 72
+"""An hour of the guide is 50 s. A smaller one would need more questions a second for the same
+certainty, and this is what two busy cores can answer; a larger one would take longer."""
+RATE: Final = 0.9
+"""45 questions in the guide's hour, for each service."""
 PROCESSES: Final = 2
 """Processes that share the services: one a core of the machine the demo is made for."""
 START_SECONDS: Final = 90.0
@@ -40,9 +45,9 @@ class Plan:
     folder: Path
     """An empty folder for configuration, data and logs."""
     cases: Sequence[Case] = CASES
-    time_scale: float = 0.01
+    time_scale: float = TIME_SCALE
     """Factor on every duration of the guide."""
-    rate: float = 1.5
+    rate: float = RATE
     """Questions a second for each service."""
     settings: Settings = field(default_factory=Settings)
     """Of every service."""

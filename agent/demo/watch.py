@@ -20,11 +20,13 @@ class Prometheus:
 
     Args:
         url: Its base address.
+        transport: Another way to reach it than a connection.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._client = httpx.AsyncClient(base_url=url, timeout=20.0, trust_env=False)
+    def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._client = httpx.AsyncClient(
+            base_url=url, timeout=20.0, transport=transport, trust_env=False
+        )
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()

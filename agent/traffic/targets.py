@@ -23,6 +23,7 @@ class HttpTarget:
         url: Its base address.
         max_in_flight: Connections at most.
         timeout_seconds: Longest wait for one reply.
+        transport: Another way to reach it than a connection.
 
     Raises:
         TargetError: The URL is none of HTTP.
@@ -34,6 +35,7 @@ class HttpTarget:
         *,
         max_in_flight: int = MAX_IN_FLIGHT,
         timeout_seconds: float = TIMEOUT_SECONDS,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._url = url.rstrip("/")
         try:
@@ -45,6 +47,7 @@ class HttpTarget:
         self._client = httpx.AsyncClient(
             timeout=timeout_seconds,
             limits=httpx.Limits(max_connections=max_in_flight),
+            transport=transport,
             trust_env=False,  # a proxy of the environment knows nothing of loopback
         )
 

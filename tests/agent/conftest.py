@@ -1,0 +1,1 @@
+"""Its place makes `fakes` importable in the folders below."""
