@@ -6,7 +6,9 @@ instrumented graphs, a reload or a second import of the package share it.
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal
@@ -153,6 +155,7 @@ class MetricSet:
         self._counting = threading.Lock()
         # Workers of one replica are scraped through files: nobody asks this process first.
         self._batch = 1 if ValueClass is not MutexValue else BATCH
+        _SETS.add(self)
         for signal in names.SIGNALS:
             self.counters[names.TELEMETRY_DROPPED].labels(signal)
         for place in names.PLACES:
@@ -174,6 +177,10 @@ class MetricSet:
             while self._pending:
                 self._pending.popleft()()
 
+    def renew_lock(self) -> None:
+        """Forget who was counting: in a forked child, a thread that is not there."""
+        self._counting = threading.Lock()
+
     def dropped(self, signal: str, count: int) -> None:
         """Count items that telemetry gave up on; a `telemetry.losses.Dropped`."""
         self.counters[names.TELEMETRY_DROPPED].labels(signal).inc(count)
@@ -182,6 +189,18 @@ class MetricSet:
     def all(self) -> list[Counter | Histogram | Gauge]:
         """Every family."""
         return [*self.counters.values(), *self.histograms.values(), *self.gauges.values()]
+
+
+_SETS: Final[weakref.WeakSet[MetricSet]] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    for metric_set in list(_SETS):
+        metric_set.renew_lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on every system
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 class _WithoutCreated(Collector):
