@@ -1,6 +1,6 @@
 """Measure the drift verdict on the held-out turns, beside two plain measures, and its speed.
 
-    python -m benchmarks.drift
+    python benchmarks/drift.py
 
 The plain measures get the threshold that suits them best on the training turns. Figures are for
 the verdict "this turn's rewrites drifted": the rewrite least like its question decides.

@@ -47,7 +47,7 @@ class DriftModel:
     def fit(cls, texts: Sequence[str], *, embeddings: Embeddings | None = None) -> DriftModel:
         """Fit the measure on the documents that are searched.
 
-        Takes about 1 s for the intents, once a process, and 1 s for each 1,000 documents.
+        Takes about 1 s for the intents, once a process, and up to 1 s for the documents.
 
         Args:
             texts: The documents; also none, then only the intents tell.

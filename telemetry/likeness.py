@@ -27,10 +27,17 @@ class Profile:
     """What comparing a text takes, computed once a text."""
 
     stems: frozenset[str]
+    """Of every word."""
     words: tuple[tuple[Item, float], ...]
-    """Each word or phrase and its weight."""
+    """Each word or phrase that carries meaning, and its weight."""
+    names: frozenset[str]
+    """Stems of these words and phrases."""
+    beginnings: dict[str, tuple[str, ...]]
+    """Their first four letters -> their stems."""
     concepts: tuple[str, ...]
-    """In the order of the text."""
+    """Theirs, in the order of the text."""
+    close: frozenset[str]
+    """Concepts close to theirs."""
     is_negated: bool
     intents: Vector
     spread: Vector
@@ -86,14 +93,22 @@ def profile(text: str, topics: TopicSpace | None, intents: IntentSpace) -> Profi
     reading = read(text)
     point = intents.project(reading)
     strengths = intents.strengths(point)
+    concepts = tuple(concept for item in reading.items for concept in sorted(item.concepts))
+    beginnings: dict[str, tuple[str, ...]] = {}
+    for item in reading.items:
+        key = item.stem[:_BEGINNING]
+        beginnings[key] = (*beginnings.get(key, ()), item.stem)
     return Profile(
         stems=frozenset(reading.stems),
         words=tuple((item, _weight(item, topics)) for item in reading.items),
-        concepts=tuple(concept for item in reading.items for concept in sorted(item.concepts)),
+        names=frozenset(item.stem for item in reading.items),
+        beginnings=beginnings,
+        concepts=concepts,
+        close=frozenset().union(*(_CLOSE.get(concept, _NONE) for concept in concepts)),
         is_negated=reading.is_negated,
         intents=strengths,
         spread=intents.spread(strengths),
-        clarity=float(np.linalg.norm(point)),
+        clarity=math.sqrt(float(point @ point)),
         topics=_NOWHERE if topics is None else topics.project(reading),
         trust=0.0 if topics is None else topics.trust,
     )
@@ -148,25 +163,20 @@ def _kept_intent(question: Profile, query: Profile) -> float:
 
 
 def _best(item: Item, other: Profile) -> float:
-    return max((_match(item, candidate) for candidate, _ in other.words), default=0.0)
-
-
-def _match(left: Item, right: Item) -> float:
-    if left.stem == right.stem:
+    """Return how far a word stands in another text, 0 to 1."""
+    if item.stem in other.names:
         return 1.0
-    if left.concepts & right.concepts:
+    if not item.concepts.isdisjoint(other.concepts):
         return SAME_CONCEPT
-    if _begin_alike(left.stem, right.stem):
+    alike = other.beginnings.get(item.stem[:_BEGINNING], ())
+    if any(_begin_alike(item.stem, stem) for stem in alike):
         return SAME_BEGINNING
-    if any(_CLOSE.get(concept, _NONE) & right.concepts for concept in left.concepts):
-        return CLOSE_CONCEPT
-    return 0.0
+    return 0.0 if item.concepts.isdisjoint(other.close) else CLOSE_CONCEPT
 
 
 def _begin_alike(left: str, right: str) -> bool:
-    """Whether two stems share their first letters: at least four, and over 60 % of the longer."""
-    longer = max(len(left), len(right))
-    shared = max(4, math.floor(0.6 * longer) + 1)
+    """Whether two stems share at least four letters and over 60 % of the longer one."""
+    shared = max(_BEGINNING, math.floor(0.6 * max(len(left), len(right))) + 1)
     return len(left) >= shared and left[:shared] == right[:shared]
 
 
@@ -217,4 +227,5 @@ def _close_concepts() -> dict[str, frozenset[str]]:
 
 _CLOSE: Final = _close_concepts()
 _NONE: Final[frozenset[str]] = frozenset()
+_BEGINNING: Final = 4
 _NOWHERE: Final[Vector] = np.zeros(1, dtype=np.float32)

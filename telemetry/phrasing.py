@@ -54,7 +54,7 @@ class Reading:
     items: tuple[Item, ...]
     """The words and phrases that carry meaning, each once, in order."""
     is_negated: bool
-    """The text says no an odd number of times."""
+    """The text says no an odd number of times, apart from phrases that contain a no."""
 
 
 @lru_cache(maxsize=20_000)
@@ -127,27 +127,35 @@ def read(text: str) -> Reading:
     found = list(words(text))
     stems = [stem(word) for word in found]
     kept = [(w, s) for w, s in zip(found, stems, strict=True) if w not in lexicon.ARTICLES]
-    negations = sum(word in lexicon.NEGATIONS for word in found)
-    return Reading(tuple(stems), _items(kept), negations % 2 == 1)
+    items, negations = _items(kept)
+    return Reading(tuple(stems), items, negations % 2 == 1)
 
 
-def _items(kept: list[tuple[str, str]]) -> tuple[Item, ...]:
-    """Take the longest phrase of the lexicon at each place, else the word itself."""
+def _items(kept: list[tuple[str, str]]) -> tuple[tuple[Item, ...], int]:
+    """Take the longest phrase of the lexicon at each place, else the word itself.
+
+    Returns:
+        The words and phrases, and how many negations stand outside them ("not respond" is one).
+    """
     found: dict[str, Item] = {}
-    position = 0
+    negations = position = 0
     while position < len(kept):
-        word, root = kept[position]
-        longest = min(_LONGEST.get(root, 0), len(kept) - position)
-        for length in range(longest, 0, -1):
-            phrase = tuple(stem for _, stem in kept[position : position + length])
-            if phrase in _PHRASES:
-                item = _PHRASES[phrase]
-                found.setdefault(item.stem, item)
-                break
-        else:
-            length = 1
-            if word not in lexicon.FUNCTION_WORDS and word not in lexicon.NEGATIONS:
-                kind = FILLER if root in _FILLERS else UNKNOWN
-                found.setdefault(root, Item(root, frozenset(), kind))
+        item, length = _item_at(kept, position)
+        if item is not None:
+            found.setdefault(item.stem, item)
+        elif kept[position][0] in lexicon.NEGATIONS:
+            negations += 1
         position += length
-    return tuple(found.values())
+    return tuple(found.values()), negations
+
+
+def _item_at(kept: list[tuple[str, str]], position: int) -> tuple[Item | None, int]:
+    """Return the word or phrase at a place, if it carries meaning, and how many words it has."""
+    word, root = kept[position]
+    for length in range(min(_LONGEST.get(root, 0), len(kept) - position), 0, -1):
+        phrase = tuple(stem for _, stem in kept[position : position + length])
+        if phrase in _PHRASES:
+            return _PHRASES[phrase], length
+    if word in lexicon.FUNCTION_WORDS or word in lexicon.NEGATIONS:
+        return None, 1
+    return Item(root, frozenset(), FILLER if root in _FILLERS else UNKNOWN), 1

@@ -26,7 +26,7 @@ from telemetry.phrasing import Item, Reading, read
 
 Vector = NDArray[np.float32]
 
-MAX_DOCUMENTS: Final = 4_000
+MAX_DOCUMENTS: Final = 2_000
 """Documents that a space is fitted on, evenly spaced when there are more: bounds a fit's time."""
 MAX_TOPICS: Final = 64
 """Dimensions of the documents' space at most. Chosen by us; below, half as many as documents."""
@@ -65,14 +65,16 @@ class Space:
 
     def project(self, reading: Reading) -> Vector:
         """Return the point of a text, shape (n_dimensions,); zeros when it has no known term."""
-        counts = Counter(self._rows[term] for term in self._terms(reading) if term in self._rows)
+        rows = self._rows
+        counts = Counter(rows[term] for term in self._terms(reading) if term in rows)
         if not counts:
             return np.zeros(self._matrix.shape[1], dtype=np.float32)
         weights = np.array(
             [(1 + math.log(count)) * self._idf[row] for row, count in counts.items()],
             dtype=np.float32,
         )
-        point: Vector = weights @ self._matrix[list(counts)] / np.linalg.norm(weights)
+        length = math.sqrt(float(weights @ weights))
+        point: Vector = (weights / length) @ self._matrix.take(list(counts), axis=0)
         return point
 
     def idf(self, term: str) -> float | None:

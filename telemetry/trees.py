@@ -49,11 +49,12 @@ class BoostedTrees:
         Args:
             row: The columns that the trees were fitted on, finite.
         """
-        goes_right = np.array(row)[self.features] > self.thresholds
-        trees = np.arange(len(goes_right))
-        inner = goes_right.shape[1]
-        node = np.zeros(len(goes_right), dtype=np.intp)
-        for _ in range(inner.bit_length()):
-            node = 2 * node + 1 + goes_right[trees, node]
-        odds = self.start + float(self.values[trees, node - inner].sum())
+        goes_right = np.array(row).take(self.features) > self.thresholds
+        n_trees, n_inner = goes_right.shape
+        roots = np.arange(0, n_trees * n_inner, n_inner)
+        node = np.zeros(n_trees, dtype=np.intp)
+        for _ in range(n_inner.bit_length()):
+            node = 2 * node + 1 + goes_right.take(roots + node)
+        first_leaves = np.arange(0, n_trees * (n_inner + 1), n_inner + 1)
+        odds = self.start + float(self.values.take(first_leaves + node - n_inner).sum())
         return 1 / (1 + math.exp(-odds))
