@@ -73,8 +73,8 @@ class Space:
             [(1 + math.log(count)) * self._idf[row] for row, count in counts.items()],
             dtype=np.float32,
         )
-        length = math.sqrt(float(weights @ weights))
-        point: Vector = (weights / length) @ self._matrix.take(list(counts), axis=0)
+        weights /= math.sqrt(float(weights @ weights))
+        point: Vector = weights @ self._matrix.take(list(counts), axis=0)
         return point
 
     def idf(self, term: str) -> float | None:
