@@ -258,17 +258,13 @@ REWRITE_DRIFT: Final = Failure(
     alerts=(
         Alert(
             tier="page",
-            condition=Share(
-                events=shares.ANSWERED_AFTER_DRIFT,
-                total=shares.ANSWERS,
-                what="answers from a search that had drifted",
-                out_of="answers",
-                limit="drift_page",
-            ),
+            condition=Exceeds(signal=shares.ANSWERED_AFTER_DRIFT, limit="drift_page"),
+            pending_seconds=2 * _MINUTE,
             keep_seconds=30 * _MINUTE,
-            summary="{service}: {value} of its answers come from a search that had drifted from "
-            "the question",
-            why="An answer to another question is worse than none: it looks right.",
+            summary="{service}: at least {value} of its answers come from a search that had "
+            "drifted from the question",
+            why="An answer to another question is worse than none: it looks right. A few such "
+            "answers are usual, so that three in an hour prove nothing: a share, not a count.",
         ),
         Alert(
             tier="ticket",

@@ -201,8 +201,20 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     ),
     "rewrite_drift": Scenario(
         fault=changed({t.DRIFTED: 0.75, t.DRIFTED_ANSWERS: 1}),
-        firing={15: (), 30: ("RagRewriteDriftPage", "RagRewriteDriftTicket")},
+        firing={10: (), 30: ("RagRewriteDriftPage", "RagRewriteDriftTicket")},
         few={t.DRIFTED: 4, t.LATER: 4, t.DRIFTED_ANSWERS: 1, t.ANSWERED: 1},
+        more=(
+            Case(
+                kind="more",
+                title="three drifted answers of twenty in an hour prove nothing",
+                replicas=_alone(
+                    Phase(minutes=20, rates={**IDLE, t.ANSWERED: 1}),
+                    Phase(minutes=1, rates={**IDLE, t.DRIFTED_ANSWERS: 3}),
+                    Phase(minutes=19, rates=IDLE),
+                ),
+                firing={25: (), 40: ()},
+            ),
+        ),
     ),
     "no_results_jump": Scenario(
         fault=_NOT_FOUND,

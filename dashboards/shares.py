@@ -34,7 +34,6 @@ DISCARDED: Final = Count(
 UNFOUNDED: Final = Count(
     metric=names.TURNS, where=f'{_OUTCOME}="{names.ANSWERED}",{_LAST_GRADE}="{names.FAIL}"'
 )
-ANSWERED_AFTER_DRIFT: Final = Count(metric=names.ANSWERED_AFTER_DRIFT)
 DROPPED: Final = Count(metric=names.TELEMETRY_DROPPED)
 TELEMETRY_ERRORS: Final = Count(metric=names.TELEMETRY_ERRORS)
 
@@ -109,6 +108,13 @@ DRIFTED: Final = Signal(
     out_of="rewrites after the first of a turn",
     events=Count(metric=f"{names.REWRITE_SIMILARITY}_bucket", where=_LATER, le="drift_similarity"),
     total=Count(metric=f"{names.REWRITE_SIMILARITY}_count", where=_LATER),
+)
+ANSWERED_AFTER_DRIFT: Final = Signal(
+    slug="answered_after_drift",
+    what="answers from a search that had drifted",
+    out_of="answers",
+    events=Count(metric=names.ANSWERED_AFTER_DRIFT),
+    total=ANSWERS,
 )
 MODEL_FAILED: Final = Signal(
     slug="model_failed",
