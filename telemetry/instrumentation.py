@@ -74,7 +74,7 @@ def instrument(
         registry: Where the metrics are registered; else the client's global registry.
         tracer_provider: Where spans go; else the global one, which is never set here.
         records: Takes each finished turn; must not block.
-        similarity: Cosine similarity of (standalone question, rewritten query); None measures no
+        similarity: Likeness, 0 to 1, of (standalone question, rewritten query); None measures no
             drift.
         logger_provider: Where events go; else the global one, else they are put on spans.
         redact: Cleans a text before it leaves, where content capture is on.
