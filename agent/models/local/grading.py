@@ -38,5 +38,8 @@ def _guest_passes(view: View, passage: Passage, understanding: Understanding) ->
     best = best_values(view.match, corpus) if len(corpus) else np.zeros(3)
     features = pair_features(view.question, match, guest, best)
     logits = weights.relevance.logit(features)
+    if len(corpus):  # a guest on its own would lead by as much as can be, whatever it says
+        ours = weights.relevance.logit(pair_features(view.question, view.match, corpus))
+        logits = np.append(logits, ours.max())
     judged = answerable_features(features, logits, 0)
     return bool(weights.answerable.logit(judged) >= weights.answerable_logit)
