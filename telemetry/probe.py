@@ -27,7 +27,7 @@ MAX_PAUSED: Final = 1024
 """Paused turns remembered, so that a resumed one can link to its span. Chosen by us."""
 
 Similarity = Callable[[str, str], float | None]
-"""(standalone question, rewritten query) -> likeness, 0 to 1 (a cosine with embeddings), or None."""
+"""(standalone question, rewritten query) -> likeness, 0 to 1 (or a cosine), or None."""
 Detector = Callable[[Turn], Finding | None]
 
 

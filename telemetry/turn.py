@@ -28,8 +28,8 @@ class Retrieval:
     failed: bool = False
     """The retrieve node raised: no chunks are known."""
     similarity: float | None = None
-    """How far `query` still asks the standalone question, 0 to 1 (a cosine, -1 to 1, with an embedding
-    model); None when not measured."""
+    """How far `query` still asks the standalone question, 0 to 1 (a cosine, -1 to 1, with an
+    embedding model); None when not measured."""
     effect: str | None = None
     """What the rewrite before it changed, one of `names.EFFECTS`; None when there was none."""
 
