@@ -118,6 +118,7 @@ class SpanHandler(CallHandler):
         if reasons:
             attributes[names.RESPONSE_FINISH_REASONS] = reasons
         if call.first_chunk is not None:
+            attributes[names.REQUEST_STREAM] = True
             attributes[names.TIME_TO_FIRST_CHUNK] = call.first_chunk
         if attributes:
             span.set_attributes(attributes)

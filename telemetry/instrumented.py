@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.pregel import Pregel
 
 from telemetry.execution import EXHAUSTED, Within, current_turn
@@ -134,12 +135,12 @@ class TurnOwner(Pregel[Any, Any, Any, Any]):
         return await self.loopscope_original.aget_graph(config, xray=xray)
 
     def _begin(self, given: Any, config: RunnableConfig | None) -> RunningTurn:
-        merged: Mapping[str, Any] = config or {}
-        if self.config:
-            own = self.config.get("configurable") or {}
-            called = merged.get("configurable") or {}
-            merged = {**merged, "configurable": {**own, **called}}
-        return RunningTurn(self.loopscope_probe, given, merged)
+        """Begin a turn under the thread id of the call, the graph or whatever runs around it."""
+        configurable: dict[str, Any] = {}
+        for source in (var_child_runnable_config.get(), self.config, config):
+            if source:
+                configurable |= source.get("configurable") or {}
+        return RunningTurn(self.loopscope_probe, given, {"configurable": configurable})
 
 
 @functools.cache

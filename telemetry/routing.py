@@ -40,7 +40,7 @@ class CountedRouter:
     def __call__(self, packets: Sequence[Any], static: bool = False) -> Any:
         """Pass the choice on, then count it."""
         entries = self._write(packets, static)
-        if not static:
+        if not static and current_turn() is not None:  # an edit of the state runs routers too
             try:
                 for packet in packets:
                     self._count(packet if isinstance(packet, str) else packet.node)

@@ -207,7 +207,7 @@ class RunningTurn:
             execution.give_up(error if is_cause else None)
         self.executions.clear()
         self.handler.close()
-        if self.book.is_paused and self.book.thread_id is not None:
+        if self._outcome(error) == names.INTERRUPTED and self.book.thread_id is not None:
             self.probe.paused.put(self.book.thread_id, self.span.get_span_context())
 
     def _show(

@@ -491,6 +491,7 @@ async def test_tokens_of_a_stream_are_counted_once_however_they_are_reported(
     assert result["reply"] == "one two three"
     assert kit.turn.llm_calls == 1
     span = kit.span("chat scripted-1")
+    assert span.attributes["gen_ai.request.stream"] is True
     usage = {k: v for k, v in span.attributes.items() if k.startswith("gen_ai.usage")}
     sums = [
         kit.value("gen_ai_client_token_usage_sum", gen_ai_token_type=kind)

@@ -15,8 +15,9 @@ import pytest
 from fastapi.responses import StreamingResponse
 from graphs import QUESTION, SUPPORT_ROLES, Scripted, support_graph
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import GraphRecursionError
+from langgraph.errors import GraphDrained, GraphRecursionError, NodeError
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import RunControl
 from langgraph.types import Command, RetryPolicy, Send, interrupt
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
@@ -720,3 +721,93 @@ async def test_a_time_limit_of_the_graph_itself_is_an_error() -> None:
         await kit.watch(graph).ainvoke({})
 
     assert kit.outcomes() == {"error": 1}
+
+
+# -- LangGraph's newer ways -----------------------------------------------------------------------
+
+
+def test_a_run_that_is_drained_is_interrupted_and_its_resume_links_back() -> None:
+    control = RunControl()
+
+    def work(_: State) -> State:
+        control.request_drain("the process ends")
+        return {}
+
+    kit = Kit()
+    graph = compiled(
+        {"work": work, "reply": lambda _: {"answer": "done"}},
+        [(START, "work"), ("work", "reply")],
+        checkpointer=InMemorySaver(),
+    )
+    watched = kit.watch(graph, {"reply": "answer"})
+    with pytest.raises(GraphDrained):
+        watched.invoke({}, THREAD, control=control)
+    assert watched.invoke(None, THREAD)["answer"] == "done"
+
+    assert kit.outcomes() == {"interrupted": 1, "answered": 1}
+    assert [len(root.links) for root in kit.roots()] == [0, 1]
+    assert failing(kit) == []
+
+
+def test_a_node_with_an_error_handler_failed_and_its_turn_did_not() -> None:
+    def fail(_: State) -> State:
+        raise ValueError
+
+    def handle(_: State, error: NodeError) -> State:
+        return {"answer": type(error.error).__name__}
+
+    graph = compiled(
+        {}, [(START, "fail")], lambda g: g.add_node("fail", fail, error_handler=handle)
+    )
+    kit = Kit()
+
+    assert kit.watch(graph).invoke({}) == graph.invoke({}) == {"answer": "ValueError", "parts": []}
+    assert kit.outcomes() == {"answered": 1}
+    assert failing(kit) == ["node fail"]
+    assert kit.counted("rag_node_errors_total", "node", "error_type") == {("fail", "ValueError"): 1}
+
+
+def test_an_edit_of_the_state_is_no_turn_and_no_choice_of_a_router() -> None:
+    kit = Kit()
+    graph = compiled(
+        {"start": nothing, "end": nothing},
+        [(START, "start")],
+        lambda g: g.add_conditional_edges("start", lambda _: "end", ["end"]),
+        checkpointer=InMemorySaver(),
+    )
+    watched = kit.watch(graph, {"end": "answer"})
+    watched.update_state(THREAD, {"answer": "by hand"}, as_node="start")
+    assert watched.get_state(THREAD).next == ("end",)
+    assert (kit.counted("rag_routes_total", "route"), kit.outcomes(), kit.spans) == ({}, {}, [])
+    result = watched.invoke(None, THREAD)
+
+    assert result["answer"] == "by hand"
+    assert len(list(watched.get_state_history(THREAD))) == 2
+    assert kit.outcomes() == {"answered": 1}
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+async def test_within_a_graph_that_is_not_watched_it_is_a_turn_of_that_ones_thread(
+    is_async: bool,
+) -> None:
+    kit = Kit()
+    inner = kit.watch(compiled({"work": nothing}, [(START, "work")], name="inner"))
+
+    def consult(state: State) -> State:
+        inner.invoke(state)
+        return {}
+
+    async def aconsult(state: State) -> State:
+        await inner.ainvoke(state)
+        return {}
+
+    outer = compiled({"consult": aconsult if is_async else consult}, [(START, "consult")])
+    for _ in range(2):
+        await (
+            outer.ainvoke({}, THREAD) if is_async else asyncio.to_thread(outer.invoke, {}, THREAD)
+        )
+
+    assert kit.outcomes() == {"answered": 2}
+    assert len(kit.trace_ids()) == 2
+    turns = kit.named("invoke_workflow inner")
+    assert [span.attributes["gen_ai.conversation.id"] for span in turns] == ["t-1"] * 2
