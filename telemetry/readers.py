@@ -263,8 +263,8 @@ def _newest(messages: Any) -> Any:
 
 
 def _text(message: Any) -> str | None:
-    if message is None:
-        return None
+    if message is None or isinstance(message, str):
+        return message
     if isinstance(message, tuple) and len(message) == 2 and isinstance(message[1], str):
         return message[1]  # ("user", "text")
     content = _field(message, "content")

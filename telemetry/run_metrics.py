@@ -71,7 +71,7 @@ class RunMetrics:
         self._llm_calls: dict[tuple[str, str], Counter] = {}
         self._models: set[str] = set()
         declared = {route for choices in routes.values() for route in choices}
-        self._known_routes = declared | {node.rpartition("/")[2] for node in nodes} | {END}
+        self._known_routes = {*declared, *nodes, *(node.rpartition("/")[2] for node in nodes), END}
         self._calls: dict[tuple[str, str, str], CallMetrics] = {}
         self._durations = {node: self._duration(node, role) for node, role in nodes.items()}
         for node in nodes:

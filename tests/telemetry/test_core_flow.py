@@ -412,6 +412,67 @@ def test_nodes_of_a_subgraph_play_their_roles_in_the_turn_of_the_outer_graph() -
     assert kit.value("rag_llm_calls_total", role="grade") == 4
 
 
+def test_one_inner_graph_twice_and_graphs_three_deep_have_each_their_own_roles() -> None:
+    inner = compiled({"work": nothing}, [(START, "work")], name="inner")
+    middle = compiled({"mid": inner}, [(START, "mid")], name="middle")
+    outer = compiled({"one": middle, "two": middle}, [(START, "one"), ("one", "two")])
+    kit = Kit()
+    kit.watch(outer, {"one/mid/work": "answer", "two/mid/work": "clarify"}).invoke({})
+
+    assert kit.turn.terminal_roles == ("answer", "clarify")
+    assert kit.outcomes() == {"clarify": 1}
+    assert kit.tree() == (
+        "invoke_workflow g",
+        [
+            (f"node {n}", [(f"node {n}/mid", [(f"node {n}/mid/work", [])])])
+            for n in ("one", "two")
+        ],
+    )  # fmt: skip
+
+
+def test_a_model_that_a_router_asks_is_called_between_the_nodes() -> None:
+    model = Scripted(replies=["end"])
+    graph = compiled(
+        {"start": nothing, "end": nothing},
+        [(START, "start")],
+        lambda g: g.add_conditional_edges("start", lambda _: model.invoke("?").text, ["end"]),
+    )
+    kit = Kit()
+    kit.watch(graph, {"start:router": "guard"}).invoke({})
+
+    assert kit.tree() == (
+        "invoke_workflow g", [("node start", []), ("chat scripted-1", []), ("node end", [])],
+    )  # fmt: skip
+    assert kit.counted("rag_llm_calls_total", "role") == {("guard",): 1}
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+async def test_a_batch_of_calls_and_a_fallback_are_each_call_by_itself(is_async: bool) -> None:
+    model = Scripted()
+    broken = Scripted(replies=[ValueError()], model_name="broken").with_fallbacks([model])
+
+    def work(_: State) -> State:
+        return {"parts": [*model.batch(["a", "b"]), broken.invoke("c")]}
+
+    async def awork(_: State) -> State:
+        return {"parts": [*await model.abatch(["a", "b"]), await broken.ainvoke("c")]}
+
+    kit = Kit()
+    graph = kit.watch(
+        compiled({"work": awork if is_async else work}, [(START, "work")]), {"work": "answer"}
+    )
+    await (graph.ainvoke({}) if is_async else asyncio.to_thread(graph.invoke, {}))
+    (node,) = kit.tree()[1]
+
+    assert sorted(name for name, _ in node[1]) == ["chat broken", *["chat scripted-1"] * 3]
+    assert failing(kit) == ["chat broken"]
+    assert kit.turn.llm_calls == 4
+    assert (kit.turn.input_tokens, kit.turn.output_tokens) == (30, 15)
+    assert kit.counted("rag_llm_calls_total", "role", "model") == {
+        ("answer", "scripted-1"): 3, ("answer", "broken"): 1,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("where", ["as a node", "called in a node"])
 def test_the_recursion_limit_of_an_inner_graph_is_the_turns_outcome(where: str) -> None:
     def again(_: State) -> str:

@@ -210,6 +210,23 @@ def test_a_graph_of_messages_keeps_the_books_of_each_turn_of_a_conversation() ->
     assert kit.value("rag_rewrites_per_turn_sum") == 3
 
 
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param("where?", id="a text"),
+        pytest.param(["where?"], id="a list of texts"),
+        pytest.param([("user", "where?")], id="a pair"),
+        pytest.param([{"role": "user", "content": "where?"}], id="a mapping"),
+        pytest.param([HumanMessage([{"type": "text", "text": "where?"}])], id="content in parts"),
+    ],
+)
+def test_a_question_is_read_in_every_form_that_langgraph_takes(messages: Any) -> None:
+    kit = Kit()
+    kit.watch(agentic_rag(), AGENTIC_ROLES).invoke({"messages": messages})
+
+    assert kit.turn.question == "where?"
+
+
 # -- LangChain's own parts ------------------------------------------------------------------------
 
 
