@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
@@ -15,18 +16,15 @@ COMPOSE = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read
 @pytest.mark.parametrize(
     ("service", "command"),
     [
-        pytest.param(
-            service,
-            command,
-            id=command,
-            marks=pytest.mark.skipif(command not in main.commands, reason="no such command yet"),
-        )
-        for service, command in (("agent", "serve"), ("traffic", "traffic"))
+        pytest.param("agent", "serve", id="the-agent-serves"),
+        pytest.param("traffic", "traffic", id="the-generator-asks"),
     ],
 )
 def test_command_takes_its_arguments(service: str, command: str) -> None:
     name, *arguments = COMPOSE["services"][service]["command"]
-    context = main.commands[command].make_context(command, list(arguments))
+    found = main.get_command(click.Context(main), command)
+    assert found is not None
+    context = found.make_context(command, list(arguments))
 
     assert name == command
     assert context.args == []

@@ -19,6 +19,7 @@ import pytest
 from record_turns import NOW, Finding, make_turn
 
 from telemetry.batching import BatchLimits
+from telemetry.errors import RecordsMissingError
 from telemetry.records import Labels, RecordReader, RecordSink, Retention, Selection, open_reader
 from telemetry.records.database import connect, parse_address
 from telemetry.records.record import new_id
@@ -383,7 +384,19 @@ def test_a_black_holed_postgresql_does_not_hold_the_process() -> None:
 
     assert result.returncode == 0
     assert result.stderr.count("\n") == 1
-    assert took < 4.5
+    assert took < 10  # the box is 1.5 s; the rest is Python starting on a busy machine
+
+
+def opened_when_there(url: str, patience_seconds: float = 30.0) -> RecordReader:
+    """Open a reader as soon as the other process has committed for the first time."""
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        try:
+            return open_reader(url)
+        except RecordsMissingError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 def test_readers_see_committed_turns_while_another_process_writes(url: str) -> None:
@@ -398,7 +411,7 @@ def test_readers_see_committed_turns_while_another_process_writes(url: str) -> N
     try:
         for _ in range(300):
             process.stdout.readline()
-        with open_reader(url) as reader:
+        with opened_when_there(url) as reader:
             while not counts or counts[-1] < counts[0] + 100:
                 process.stdout.readline()
                 counts.append(reader.count())
