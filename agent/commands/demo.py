@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 import click
 from rich.console import Console
@@ -88,7 +87,6 @@ def demo(
             f"need both servers; install them with: sudo apt-get install {' '.join(missing)}"
         )
         sys.exit(1 if once else 0)
-    signal.signal(signal.SIGTERM, _end)
     folder = Path(tempfile.mkdtemp(prefix="loopscope-demo-"))
     plan = Plan(
         folder=folder,
@@ -102,9 +100,9 @@ def demo(
         result = asyncio.run(_show(plan, console, out, stays=stays))
     except DemoError:
         raise  # its message names logs in the folder
-    except BaseException:
+    except _StoppedError as stop:
         shutil.rmtree(folder, ignore_errors=True)
-        raise
+        sys.exit(128 + stop.number)
     shutil.rmtree(folder, ignore_errors=True)
     if as_json:
         click.echo(json.dumps(result.as_json(), indent=2))
@@ -112,11 +110,32 @@ def demo(
         sys.exit(1)
 
 
+class _StoppedError(Exception):
+    """The user ended the demo before its end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
 async def _show(plan: Plan, console: Console, out: Path, *, stays: bool) -> Result:
-    loop = asyncio.get_running_loop()
-    showing = asyncio.current_task()
-    assert showing is not None
-    loop.add_signal_handler(signal.SIGTERM, showing.cancel)
+    """Run the demo; a signal takes everything down first."""
+    loop, signals = asyncio.get_running_loop(), list[int]()
+    showing = asyncio.create_task(_on_stage(plan, console, out, stays=stays))
+
+    def stop(number: int) -> None:
+        signals.append(number)
+        showing.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        return await showing
+    except asyncio.CancelledError:
+        raise _StoppedError(signals[0]) from None
+
+
+async def _on_stage(plan: Plan, console: Console, out: Path, *, stays: bool) -> Result:
     began = time.monotonic()
     async with staged(plan, lambda: _open(console, plan.settings)) as stage:
         console.print(Text(f"\n{_parts(stage)}", style="dim"))
@@ -162,7 +181,3 @@ async def _stay(stage: Stage, console: Console) -> None:
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopped.set)
     await stopped.wait()
-
-
-def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-    raise SystemExit(128 + number)

@@ -39,6 +39,8 @@ class Matrix:
     alerts: Sequence[GuideAlert]
     consequences: Mapping[str, Sequence[str]]
     """Slug of a failure -> slugs of those that may be told because of it."""
+    strays: Sequence[Firing] = ()
+    """What fired for none of the services."""
 
     def own(self, case: Case) -> list[GuideAlert]:
         """Return the alerts that tell of the fault itself."""
@@ -66,7 +68,11 @@ class Matrix:
 
     def problems(self) -> list[str]:
         """Return what is wrong, one sentence each; empty when the matrix is right."""
-        return [problem for row in self.rows for problem in self._of(row)]
+        strays = [
+            f"{stray.job or 'no service'}: {stray.alert} fired, which belongs to no row"
+            for stray in self.strays
+        ]
+        return [*strays, *(problem for row in self.rows for problem in self._of(row))]
 
     def as_json(self) -> dict[str, Any]:
         """Return built-ins only."""

@@ -65,6 +65,7 @@ class Show:
         self._began = time.time()
         self._switched: float | None = None
         self._seen: dict[str, dict[str, float]] = {case.job: {} for case in stage.plan.cases}
+        self._strays: dict[str, float] = {}
 
     async def run(self) -> Result:
         """Show both stretches and judge what was told."""
@@ -73,6 +74,8 @@ class Show:
             round(windows * window) for windows in (HEALTHY_WINDOWS, LEAST_WINDOWS, MOST_WINDOWS)
         )
         async with Prometheus(self._stage.addresses["Prometheus"]) as prometheus:
+            await prometheus.scrapes(set(self._seen))
+            self._began = time.time()
             self._tell(f"healthy for {healthy} s: nothing may fire")
             await self._watch(prometheus, least=healthy, most=healthy)
             self._stage.switch()
@@ -82,9 +85,10 @@ class Show:
             matrix = await self._matrix(prometheus)
             broken = await prometheus.rule_problems()
         tallies = self._stage.tallies
+        problems = [*matrix.problems(), *broken, *_unanswered(tallies)]
         return Result(
             matrix=matrix,
-            problems=[*_busy(tallies), *matrix.problems(), *broken, *_unanswered(tallies)],
+            problems=[*_busy(tallies), *problems] if problems else [],
             tallies=tallies,
             seconds=time.time() - self._began,
         )
@@ -100,7 +104,7 @@ class Show:
             await asyncio.sleep(POLL_SECONDS)
 
     def _note(self, job: str, alert: str) -> None:
-        seen = self._seen.setdefault(job, {})
+        seen = self._seen.get(job, self._strays)
         if alert in seen:
             return
         since = self._began if self._switched is None else self._switched
@@ -123,13 +127,15 @@ class Show:
         fired = await prometheus.fired(
             self._began, time.time(), step=self._stage.guide.step_seconds / 2
         )
-        notices = self._stage.inbox.notices
-        rows = rows_of(
-            self._stage.plan.cases,
-            (Firing(job=job, alert=alert, seconds=at - switched) for job, alert, at in fired),
-            ((n.labels.get("job", ""), n.alert) for n in notices if n.status == "firing"),
+        firings = [Firing(job=job, alert=alert, seconds=at - switched) for job, alert, at in fired]
+        notices = [n for n in self._stage.inbox.notices if n.status == "firing"]
+        cases = self._stage.plan.cases
+        return Matrix(
+            rows=rows_of(cases, firings, ((n.labels.get("job", ""), n.alert) for n in notices)),
+            alerts=ALERTS,
+            consequences=CONSEQUENCES,
+            strays=[firing for firing in firings if firing.job not in self._seen],
         )
-        return Matrix(rows=rows, alerts=ALERTS, consequences=CONSEQUENCES)
 
 
 def _busy(tallies: dict[str, Tally]) -> list[str]:

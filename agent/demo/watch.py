@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Collection
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -39,6 +40,21 @@ class Prometheus:
         trace: TracebackType | None,
     ) -> None:
         await self._client.__aexit__(kind, error, trace)
+
+    async def scrapes(self, jobs: Collection[str]) -> None:
+        """Wait until every job was scraped and nothing is told to be missing any more.
+
+        Raises:
+            DemoError: That takes more than a minute.
+        """
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            found = await self._get("query", {"query": "up == 1"})
+            scraped = {series["metric"]["job"] for series in found["result"]}
+            if scraped >= set(jobs) and not await self.firing():
+                return
+            await asyncio.sleep(0.2)
+        raise DemoError(f"Prometheus scrapes {len(scraped)} of {len(jobs)} services")
 
     async def firing(self) -> set[tuple[str, str]]:
         """Return (job, alert) of everything that fires now."""
