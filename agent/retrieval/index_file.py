@@ -111,8 +111,11 @@ def write_index(
     """Write an index to a file; equal indexes give equal bytes.
 
     Raises:
-        IndexFileError: The file cannot be written.
+        IndexFileError: The file cannot be written, or `out` is something else than a file.
     """
+    if out.exists() and not out.is_file():
+        kind = "a folder" if out.is_dir() else "a device or a pipe"
+        raise IndexFileError(out, f"got {kind}", "a path for a file, which is replaced")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
@@ -164,17 +167,27 @@ def read_index(path: Path) -> TfidfIndex:
         with zipfile.ZipFile(path) as archive:
             _check(path, dict(json.loads(archive.read("manifest.json"))))
             with archive.open("chunks.jsonl") as lines:
-                chunks = [CorpusChunk(**json.loads(line)) for line in lines]
+                chunks = [_chunk(line) for line in lines]
             words = json.loads(archive.read("vocabulary.json"))
             arrays = {field.name: _array(archive, field.name) for field in fields(Postings)}
         if len(chunks) != len(arrays["norms"]) or len(words) != len(arrays["idf"]):
             raise ValueError("the parts are not of one index")
+        vocabulary = {word: i for i, word in enumerate(words)}
     except OSError as error:
         problem = f"got {error.strerror or error} when reading it"
         raise IndexFileError(path, problem, "a readable index") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+    except IndexFileError:
+        raise
+    except Exception as error:  # one changed byte fails anywhere: zip, zlib, JSON, NumPy's header
         raise IndexFileError(path, "it is damaged or no index", "an index file") from error
-    return TfidfIndex(chunks, {word: i for i, word in enumerate(words)}, Postings(**arrays))
+    return TfidfIndex(chunks, vocabulary, Postings(**arrays))
+
+
+def _chunk(line: bytes) -> CorpusChunk:
+    values = json.loads(line)
+    if not all(isinstance(value, str) for value in values.values()):
+        raise TypeError("a chunk's parts are texts")
+    return CorpusChunk(**values)
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> Any:

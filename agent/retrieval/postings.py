@@ -14,8 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.utils.extmath import row_norms
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -52,6 +50,8 @@ class Postings:
             counts: Sparse CSR array of term counts, shape (n_chunks, n_terms); its indices are
                 sorted in place, since the rounding of a norm depends on the order of its terms.
         """
+        from sklearn.feature_extraction.text import TfidfTransformer  # a saved index needs none
+
         counts.sort_indices()
         idf: Floats = TfidfTransformer().fit(counts).idf_
         norms = _norms(counts, idf)
@@ -83,6 +83,8 @@ class Postings:
 
 def _norms(counts: Any, idf: Floats) -> Floats:
     """Return the length of each row of count * idf, slice by slice."""
+    from sklearn.utils.extmath import row_norms
+
     norms = np.empty(counts.shape[0])
     for start, stop in _slices(counts.indptr):
         block = counts[start:stop].astype(np.float64)

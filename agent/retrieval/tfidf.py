@@ -23,7 +23,6 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
-from sklearn.feature_extraction.text import CountVectorizer
 
 from agent.errors import DuplicateChunkError, EmptyCorpusError
 from agent.retrieval.postings import Postings
@@ -74,6 +73,8 @@ class TfidfIndex:
             EmptyCorpusError: There is no chunk, or no chunk has a token.
             DuplicateChunkError: Two chunks have the same id.
         """
+        from sklearn.feature_extraction.text import CountVectorizer  # a saved index needs none
+
         ordered = sorted(chunks, key=attrgetter("id"))
         for first, second in pairwise(ordered):
             if first.id == second.id:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -186,3 +187,40 @@ def test_file_that_is_no_index(data: bytes | None, expected: str, tmp_path: Path
 def test_path_that_cannot_be_written(index_path: Path) -> None:
     with pytest.raises(IndexFileError, match="when writing it, expected a path that can be"):
         write_index(read_index(index_path), index_path / "below-a-file")
+
+
+def test_a_changed_byte_is_refused_or_changes_nothing(index_path: Path) -> None:
+    good, intact = index_path.read_bytes(), read_index(index_path)
+    refused = 0
+    for place in range(0, len(good), 7):
+        index_path.write_bytes(
+            good[:place] + bytes([good[place] ^ (1 << place % 8)]) + good[place + 1 :]
+        )
+        try:
+            found = read_index(index_path)
+        except IndexFileError:
+            refused += 1
+        else:
+            assert found.fingerprint == intact.fingerprint
+            assert found.search("password", 1) == intact.search("password", 1)
+
+    assert refused > len(good) / 7 / 2
+
+
+def test_a_chunk_that_is_no_text_is_refused(index_path: Path) -> None:
+    chunk = {"id": "a", "text": None, "title": "", "source": ""}
+    replace_part(index_path, "chunks.jsonl", json.dumps(chunk).encode())
+
+    with pytest.raises(IndexFileError, match="it is damaged or no index"):
+        read_index(index_path)
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    index = TfidfIndex.fit([CorpusChunk(id="a", text="Reset the password")])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with pytest.raises(IndexFileError, match="got a device or a pipe, expected a path for a file"):
+        write_index(index, pipe)
+
+    assert pipe.is_fifo()
