@@ -29,12 +29,13 @@ class Speller:
         for word in sorted(self._known):
             if len(word) >= TWO_MISTAKES_CHARS - 2 and word.isalpha():
                 self._long.setdefault(word[0], []).append(word)
+        self._longest = max(map(len, self._known), default=0)
         self.mend = lru_cache(maxsize=10_000)(self._mend)
 
     def _mend(self, word: str) -> str:
         if not (word.isascii() and word.isalpha()) or stem(word) in self._stems:
             return word
-        if len(word) < SWAP_CHARS:
+        if not SWAP_CHARS <= len(word) <= self._longest + 2:  # no two mistakes make it longer
             return word
         edits = _swaps(word) if len(word) < ONE_MISTAKE_CHARS else _one_edit(word)
         near = sorted(
