@@ -25,13 +25,16 @@ def never_answered(k: int, max_rewrites: int, *, topic_check: bool = True) -> in
 def formulas_against_counts(
     by_bound: Mapping[int, Sequence[Row]], k: int, *, topic_check: bool
 ) -> list[dict[str, Any]]:
-    """Return, for each row that a formula speaks of, the formula's calls and the counted ones."""
+    """Return, for each row that a formula speaks of, the formula's calls and the counted ones.
+
+    The formulas are those of a first turn: a follow-up costs one call more, its enhancement.
+    """
     return [
         {
             "question": row.golden.question,
             "max_rewrites": bound,
             "formula": name,
-            "expected": expected,
+            "expected": expected + bool(row.golden.history),
             "counted": row.answer.llm_calls,
         }
         for bound, rows in sorted(by_bound.items())
@@ -65,4 +68,19 @@ def topic_check_pays(rows: Sequence[Row], k: int, max_rewrites: int) -> dict[str
         "saved_calls_per_question": saved,
         "pays": saved > 1,
         "breaks_even_at_off_topic_share": 1 / loop,
+    }
+
+
+def zero_score_grades(rows: Sequence[Row], max_rewrites: int) -> dict[str, int]:
+    """Return the calls spent on grading chunks that share no word with their query.
+
+    They are what a `min_score` just above 0 saves, unless such a chunk passes.
+    """
+    graded = [chunk for row in rows for a in row.answer.attempts for chunk in a.chunks]
+    without_words = [chunk for chunk in graded if chunk.score == 0]
+    return {
+        "max_rewrites": max_rewrites,
+        "chunks_graded": len(graded),
+        "with_score_0": len(without_words),
+        "of_them_passed": sum(chunk.passed is True for chunk in without_words),
     }

@@ -34,6 +34,7 @@ def print_report(report: LabReport, console: Console) -> None:
         ("Revise loop, worst case", [figures["revise_loop"]]),
         ("Where the topic check pays: off-topic share times a full loop against one call",
          more["topic_check_pays"]),
+        ("Calls on chunks of score 0, which min_score above 0 saves", more["zero_score_grades"]),
         ("Cost formulas against counted calls", _formula_summary(more["formulas_against_counts"])),
         ("Quality at the chosen bound, with 95 % Wilson intervals",
          [{"share of": name, **share} for name, share in
@@ -53,7 +54,8 @@ def _table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     table = Table(title=escape(title), title_justify="left", title_style="bold")
     for name in columns:
-        table.add_column(name.replace("_", " "), justify=_justify(row.get(name) for row in rows))
+        justify = _justify(row.get(name) for row in rows)
+        table.add_column(name.replace("_", " "), justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*(escape(_cell(row.get(name))) for name in columns))
     return table

@@ -81,7 +81,7 @@ class Lab:
         unanswerable = tables.one_of_each_kind(rows).get(tables.CASES[1])
         if unanswerable is None:
             return []
-        return walk(self._agent(PUBLISHED_BOUND), unanswerable.golden.question)
+        return walk(self._agent(PUBLISHED_BOUND), unanswerable.golden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +143,10 @@ class LabReport:
                 ),
                 "topic_check_pays": [
                     cost.topic_check_pays(rows, self.k, bound)
+                    for bound, rows in sorted(self.checked.items())
+                ],
+                "zero_score_grades": [
+                    cost.zero_score_grades(rows, bound)
                     for bound, rows in sorted(self.checked.items())
                 ],
                 "formulas_against_counts": [

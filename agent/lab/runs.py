@@ -54,12 +54,17 @@ def ask_all(agent: SupportAgent, golden: GoldenSet, on_progress: OnProgress) -> 
 
 def ask(agent: SupportAgent, question: GoldenQuestion, on_progress: OnProgress) -> Row:
     """Ask one golden question and report progress."""
+    answer = agent.answer(question.question, history=history_of(question))
+    on_progress()
+    return Row(golden=question, answer=answer)
+
+
+def history_of(question: GoldenQuestion) -> list[AnyMessage]:
+    """Return the conversation before a golden question, oldest first."""
     history: list[AnyMessage] = []
     for turn in question.history:
         history += [HumanMessage(turn.question), AIMessage(turn.reply)]
-    answer = agent.answer(question.question, history=history)
-    on_progress()
-    return Row(golden=question, answer=answer)
+    return history
 
 
 def count_calls(rows: Iterable[Row]) -> int:

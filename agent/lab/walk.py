@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from agent.golden import GoldenQuestion
 from agent.graph import recursion_limit
+from agent.lab.runs import history_of
 from agent.service import SupportAgent
 from agent.state import Attempt, SupportState
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
-def walk(agent: SupportAgent, question: str) -> list[dict[str, Any]]:
-    """Return a row for each stage of the turn that a customer's question goes through.
+def walk(agent: SupportAgent, golden: GoldenQuestion) -> list[dict[str, Any]]:
+    """Return a row for each stage of the turn that a golden question goes through.
 
     Raises:
         Exception: Whatever the graph raises; the walk shows complete turns only.
@@ -20,7 +22,7 @@ def walk(agent: SupportAgent, question: str) -> list[dict[str, Any]]:
     state: SupportState = {}
     rows: list[dict[str, Any]] = []
     for update in agent.graph.stream(
-        {"question": question},
+        {"question": golden.question, "messages": history_of(golden)},
         {"recursion_limit": recursion_limit(agent.context.max_rewrites, agent.limit)},
         context=agent.context,
         stream_mode="updates",

@@ -1,0 +1,93 @@
+"""The lab on golden sets of a user's own."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from agent.compose import Composition
+from agent.lab.render import print_report
+from agent.lab.report import Lab, LabReport
+from agent.service import SupportAgent
+from agent.settings import Settings
+
+FOLLOW_UP = """
+- question: And for students?
+  standalone: Do you offer a student discount?
+  topic: on
+  answers: []
+  rewrites: [student price]
+  history:
+    - {question: "What does a plan cost?", reply: From 5 euros a month.}
+- {question: "Refund?", topic: on, answers: [refunds]}
+- {question: Tell me a joke, topic: off, answers: []}
+"""
+
+
+def measure(golden: Path, **changes: Any) -> LabReport:
+    settings = Settings(model="golden", golden=golden, **changes)
+    composition = Composition(settings)
+
+    def make_agent(**varied: Any) -> SupportAgent:
+        return composition.agent(settings.model_copy(update=varied))
+
+    lab = Lab(
+        make_agent=make_agent, golden=composition.golden, k=settings.k, max_bound=2,
+        recursion_limits=(),
+    )  # fmt: skip
+    return lab.run(lambda: None)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> LabReport:
+    golden = tmp_path_factory.mktemp("golden") / "mine.yaml"
+    golden.write_text(FOLLOW_UP, encoding="utf-8")
+    return measure(golden)
+
+
+def test_the_walk_of_a_follow_up_pays_for_its_enhancement(report: LabReport) -> None:
+    checked, graded, *_ = report.unanswerable_walk
+
+    assert checked == {"after": "topic check", "rewrites": 0, "llm_calls": 2}
+    assert graded["after"] == "first retrieval graded, both scores 0.000"
+
+
+def test_the_formulas_count_the_enhancement_of_a_follow_up(report: LabReport) -> None:
+    rows = report.as_json()["more"]["formulas_against_counts"]
+
+    follow_up = [row["expected"] for row in rows if row["question"] == "And for students?"]
+    assert follow_up == [4, 7, 10, 3, 6, 9]
+    assert [row for row in rows if row["expected"] != row["counted"]] == []
+
+
+def test_calls_that_a_min_score_saves_are_those_on_chunks_of_score_0(
+    report: LabReport, tmp_path: Path
+) -> None:
+    golden = tmp_path / "mine.yaml"
+    golden.write_text(FOLLOW_UP, encoding="utf-8")
+    kept = report.as_json()["more"]["zero_score_grades"]
+    dropped = measure(golden, min_score=1e-9).as_json()
+
+    costs = zip(
+        report.as_json()["table3_golden_set_by_bound"],
+        dropped["table3_golden_set_by_bound"],
+        strict=True,
+    )
+    saved = [before["llm_calls"] - after["llm_calls"] for before, after in costs]
+    assert saved == [row["with_score_0"] for row in kept]
+    assert min(saved) > 0
+    assert {row["of_them_passed"] for row in kept} == {0}
+    assert {row["with_score_0"] for row in dropped["more"]["zero_score_grades"]} == {0}
+
+
+def test_a_narrow_terminal_shows_every_word_whole(report: LabReport) -> None:
+    shown = io.StringIO()
+
+    print_report(report, Console(file=shown, width=80))
+
+    assert "\u2026" not in shown.getvalue()
+    assert max(map(len, shown.getvalue().splitlines())) <= 80
