@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from prometheus_client import CollectorRegistry
 
 from agent.answer import Observation
 from agent.context import AgentContext
+from agent.errors import GoldenFileError, NoGoldenSetError
 from agent.golden import GOLDEN_FILE, GoldenSet, load_golden
 from agent.graph import NAME, SupportGraph, build_graph
 from agent.models.build import ModelSettings, build_model
@@ -32,7 +33,6 @@ from agent.settings import Settings
 from telemetry import names
 from telemetry.content import ContentGate
 from telemetry.detectors import Finding, rewrite_effect
-from telemetry.drift import DriftModel
 from telemetry.endpoints import ExportOptions
 from telemetry.environment import report_tracers
 from telemetry.export import Export, make_export, setup_export
@@ -43,6 +43,9 @@ from telemetry.probe import Records
 from telemetry.records import RecordSink
 from telemetry.records.record import Labels
 from telemetry.turn import Turn
+
+if TYPE_CHECKING:
+    from telemetry.drift import DriftModel
 
 ROLES: Final = {
     "enhance_query": names.ENHANCE,
@@ -100,14 +103,25 @@ class Composition:
 
     @cached_property
     def golden(self) -> GoldenSet:
-        """The golden set; read when first needed, since own documents may have none."""
-        return load_golden(
-            self.settings.golden or GOLDEN_FILE, {chunk.id for chunk in self.index.chunks}
-        )
+        """The golden set; read when first needed, since own documents may have none.
+
+        Raises:
+            GoldenFileError: It cannot be read, or an entry is wrong.
+            NoGoldenSetError: None was given, and ours is not about these documents.
+        """
+        known = {chunk.id for chunk in self.index.chunks}
+        try:
+            return load_golden(self.settings.golden or GOLDEN_FILE, known)
+        except GoldenFileError:
+            if self.settings.golden is None:
+                raise NoGoldenSetError() from None
+            raise
 
     @cached_property
     def drift(self) -> DriftModel:
         """The measure of how far a rewrite is from its question, fitted on the documents."""
+        from telemetry.drift import DriftModel  # takes long to import; few turns need it
+
         return DriftModel.fit([chunk.text for chunk in self.index.chunks])
 
     def with_registry(self, registry: CollectorRegistry) -> Composition:

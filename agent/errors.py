@@ -17,6 +17,7 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── MixFileError          mix_file         a traffic mix cannot be read or an entry is wrong
     ├── TargetError           target           what traffic asks is no service of ours
     ├── GoldenFileError       golden_file      a golden set cannot be read or an entry is wrong
+    ├── NoGoldenSetError      no_golden_set    own documents without a golden set of their own
     ├── UnknownGoldenQuestionError  unknown_golden_question  not in the golden model's set
     ├── CorpusNotFoundError   corpus_not_found the folder of documents is no folder
     ├── EmptyCorpusError      empty_corpus     no document holds a word to search for
@@ -76,9 +77,10 @@ class ModelSettingsError(AgentError):
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(
-            f"model {name!r} cannot be set up: {problem}. Expected the key and settings that this "
-            "provider's LangChain package asks for; set them in its own environment variables "
-            "and try again, or use --model local, which needs no key."
+            f"model {name!r} cannot be set up: {problem.rstrip('.')}. "
+            "Expected the key and settings that this provider's LangChain package asks for; set "
+            "them in its own environment variables and try again, or use --model local, which "
+            "needs no key."
         )
 
 
@@ -215,6 +217,19 @@ class GoldenFileError(AgentError):
         super().__init__(f"golden set {path}: {problem}{more}.")
 
 
+class NoGoldenSetError(AgentError):
+    """Own documents without a golden set: ours asks about the handbook alone."""
+
+    code = "no_golden_set"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no golden set for these documents: got none, and ours asks about the handbook of "
+            "Larkspur; expected a YAML file of questions with their answer chunks. Write one as "
+            "docs/golden-set.md shows and give it with --golden FILE."
+        )
+
+
 class UnknownGoldenQuestionError(AgentError):
     """The golden model was asked something that is not in its golden set."""
 
@@ -241,7 +256,7 @@ class CorpusNotFoundError(AgentError):
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
             f"documents not found: got {str(path)!r}, which {problem}; expected a folder of "
-            "markdown (.md) and text (.txt) files. Check the path given to --docs."
+            "markdown (.md) and text (.txt) files. Check the path."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -25,6 +26,12 @@ RECURSION_LIMIT_REPLY = (
     "I had to stop before I found an answer. Please rephrase the question, or contact support."
 )
 ERROR_REPLY = "Something went wrong on our side. Please try again, or contact support."
+
+_INVISIBLE = frozenset({"Cf", "Zs", "Zl", "Zp"})
+"""Unicode categories of which a text may consist without showing anything: blanks, joiners, marks
+of direction and of byte order."""
+_UNDECODED = frozenset(map(chr, range(0xDC80, 0xDD00)))
+"""What Python makes of bytes of a command line or a file that are not UTF-8 (PEP 383)."""
 
 _log = logging.getLogger(__name__)
 
@@ -122,11 +129,14 @@ def valid_question(question: str) -> str:
         InvalidQuestionError: It is empty, longer than `MAX_QUESTION_CHARS`, or not valid text.
     """
     text = question.strip()
-    if not text:
+    if all(unicodedata.category(c) in _INVISIBLE for c in text[: MAX_QUESTION_CHARS + 1]):
         raise InvalidQuestionError("it is empty", MAX_QUESTION_CHARS)
     if len(text) > MAX_QUESTION_CHARS:
         raise InvalidQuestionError(f"it has {len(text):,} characters", MAX_QUESTION_CHARS)
-    if any(0xD800 <= ord(c) <= 0xDFFF for c in text):
+    surrogates = {c for c in text if 0xD800 <= ord(c) <= 0xDFFF}
+    if surrogates and surrogates <= _UNDECODED:
+        raise InvalidQuestionError("it holds bytes that are not UTF-8", MAX_QUESTION_CHARS)
+    if surrogates:
         raise InvalidQuestionError(
             "it holds half of a surrogate pair, which is not valid Unicode", MAX_QUESTION_CHARS
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 RouterOrder = Literal["evidence_first", "budget_first"]
@@ -17,10 +17,25 @@ NO_RECORDS = "off"
 """Value of `records` that keeps none."""
 
 
-class Settings(BaseSettings):
-    """The agent's settings. A value out of range is refused at start with its name."""
+def _not_blank(path: Any) -> Any:
+    """Refuse an empty path: it would mean the current folder, which nobody asked for."""
+    if isinstance(path, str) and not path.strip():
+        raise ValueError("a path that is not empty")
+    return path
 
-    model_config = SettingsConfigDict(env_prefix="LOOPSCOPE_", frozen=True, extra="forbid")
+
+NamedPath = Annotated[Path, BeforeValidator(_not_blank)]
+
+
+class Settings(BaseSettings):
+    """The agent's settings. A value out of range is refused at start with its name.
+
+    An empty variable counts as one that is not set.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="LOOPSCOPE_", frozen=True, extra="forbid", env_ignore_empty=True
+    )
 
     model: str = Field(
         default="local", description="`golden`, `local`, or any chat model as `provider:model`."
@@ -31,16 +46,16 @@ class Settings(BaseSettings):
     model_timeout_seconds: float = Field(
         default=30.0, gt=0, le=600, description="Longest wait for one model call, in seconds."
     )
-    docs: Path | None = Field(
+    docs: NamedPath | None = Field(
         default=None, description="Folder of markdown and text files; default: the handbook."
     )
-    index: Path | None = Field(
+    index: NamedPath | None = Field(
         default=None, description="Index written by `loopscope index`; instead of `docs`."
     )
     subjects: str | None = Field(
         default=None, description="What the documents are about, in words; default: their titles."
     )
-    golden: Path | None = Field(
+    golden: NamedPath | None = Field(
         default=None, description="Golden set (YAML); default: the handbook's five questions."
     )
     max_rewrites: int = Field(default=2, ge=0, le=20, description="Rewrites allowed per question.")
@@ -69,3 +84,12 @@ class Settings(BaseSettings):
     recursion_limit: int | None = Field(
         default=None, ge=1, description="Backstop under the bound; default: just fits the bound."
     )
+
+    @model_validator(mode="after")
+    def _one_source_of_documents(self) -> Self:
+        if self.docs is not None and self.index is not None:
+            raise ValueError(
+                f"docs and index got {str(self.docs)!r} and {str(self.index)!r}, "
+                "expected: only one of the two"
+            )
+        return self

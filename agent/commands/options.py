@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from pydantic import ValidationError
 
 from agent.errors import SettingsError
 from agent.settings import RewriteFrom, RouterOrder, Settings
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 def _option(*names: str, **attributes: Any) -> Callable[..., Any]:
@@ -24,9 +26,9 @@ def _option(*names: str, **attributes: Any) -> Callable[..., Any]:
 AGENT_OPTIONS = (
     _option("--model", metavar="golden|local|PROVIDER:MODEL"),
     _option("--base-url", metavar="URL"),
-    _option("--docs", type=click.Path(path_type=Path), metavar="DIR"),
-    _option("--index", type=click.Path(path_type=Path), metavar="FILE"),
-    _option("--golden", type=click.Path(path_type=Path), metavar="FILE"),
+    _option("--docs", metavar="DIR"),
+    _option("--index", metavar="FILE"),
+    _option("--golden", metavar="FILE"),
     _option("--max-rewrites", type=int, metavar="N"),
     _option("--k", type=int, metavar="N"),
     _option("--min-score", type=float, metavar="X"),
@@ -58,14 +60,24 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def load_settings(**given: Any) -> Settings:
     """Return the settings: given values first, then `LOOPSCOPE_*` variables, then defaults.
 
+    A given `docs` also takes the place of an `index` variable, and the other way round.
+
     Raises:
         SettingsError: A value is out of range; each is named with what was expected.
     """
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name, other in (("docs", "index"), ("index", "docs")):
+        if name in chosen:
+            chosen.setdefault(other, None)
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})
+        return Settings(**chosen)
     except ValidationError as error:
-        raise SettingsError(
-            f"{'.'.join(map(str, problem['loc']))} got {problem['input']!r}, "
-            f"expected: {problem['msg'].removeprefix('Input should be ')}"
-            for problem in error.errors()
-        ) from None
+        raise SettingsError(map(_told, error.errors())) from None
+
+
+def _told(problem: ErrorDetails) -> str:
+    """Say what was got and expected of a setting; a finding about several says so itself."""
+    expected = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    if not problem["loc"]:
+        return expected
+    return f"{'.'.join(map(str, problem['loc']))} got {problem['input']!r}, expected: {expected}"
