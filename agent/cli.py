@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any, Final
 
 import click
+
+from agent.commands.output import visible
 
 COMMANDS: Final = {
     "ask": "agent.commands.ask:ask",
@@ -23,15 +30,15 @@ COMMANDS: Final = {
 
 
 class _Failure(click.ClickException):
-    """An error of ours as the command line prints it: one line on standard error."""
+    """An error as the command line prints it: one line on standard error."""
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.exit_code = getattr(error, "exit_code", 1)  # type: ignore[misc]  # click reads it
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code  # type: ignore[misc]  # click reads it
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the error."""
-        click.echo(f"error: {self.message}", file=file, err=True)
+        click.echo(f"error: {visible(self.message)}", file=file, err=True)
 
 
 class Commands(click.Group):
@@ -53,18 +60,43 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(module), name)
         return command
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line with streams that take every text."""
+        _mend_streams()
+        return super().main(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command and turn an error of ours into a line and an exit code."""
+        """Run a command and turn an error of ours, or of the system, into a line and a code."""
         try:
             return super().invoke(ctx)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever reads has seen enough: click ends quietly
+                raise
+            raise _Failure(_system_problem(error)) from error
         except Exception as error:
             # Every error of our packages has a `code`; anything else is a fault, shown as one.
             if hasattr(error, "code") and type(error).__module__.split(".")[0] in _OURS:
-                raise _Failure(error) from error
+                raise _Failure(str(error), getattr(error, "exit_code", 1)) from error
             raise
 
 
 _OURS: Final = ("agent", "telemetry", "dashboards")
+
+
+def _mend_streams() -> None:
+    """Open what the shell closed, and let text pass that the terminal cannot show."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - kept open
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _system_problem(error: OSError) -> str:
+    """Say what the operating system refused."""
+    where = f" for {str(error.filename)!r}" if error.filename else ""
+    found = error.strerror or type(error).__name__
+    return f"cannot read or write: got {found!r}{where}; check the path, its rights and the disk."
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

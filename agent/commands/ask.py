@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 import click
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from agent.answer import Answer, AnswerChunk
 from agent.commands.options import agent_options
+from agent.commands.output import print_json, visible
 from agent.compose import Composition
 from agent.errors import AgentError
 from agent.service import valid_question
@@ -27,7 +27,7 @@ FAILED = ("error", "recursion_limit")
 @click.option(
     "--file",
     "questions",
-    type=click.File(encoding="utf-8", errors="surrogateescape"),
+    type=click.File(encoding="utf-8-sig", errors="surrogateescape"),
     help="Ask each line of a file; - reads standard input.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a question.")
@@ -39,14 +39,16 @@ def ask(question: str | None, questions: TextIO | None, as_json: bool, settings:
     if question is not None:
         valid_question(question)
     composition = observed(settings)
-    asked: Iterator[str] = iter([question]) if question is not None else _lines(questions)
+    if question is not None:
+        answers = iter([composition.default_agent.answer(question)])
+    else:
+        answers = _answers(composition, questions or ())
     console = Console(soft_wrap=True)
     failed = False
-    for text in asked:
-        answer = _answer(composition, text, is_alone=question is not None)
+    for answer in answers:
         failed |= answer.outcome in FAILED
         if as_json:
-            click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
+            print_json(answer.as_json())
         else:
             print_answer(answer, console)
     if failed:
@@ -64,37 +66,28 @@ def observed(settings: Settings) -> Composition:
     return composition
 
 
-def _lines(questions: TextIO | None) -> Iterator[str]:
-    """Return the file's lines without their ends; an empty line is a question that fails."""
-    return (line.rstrip("\r\n") for line in questions or ())
-
-
-def _answer(composition: Composition, question: str, *, is_alone: bool) -> Answer:
-    """Answer one question; in a file an unaskable one is a failed answer, so that none is lost."""
-    try:
-        return composition.default_agent.answer(question)
-    except AgentError as error:
-        if is_alone:
-            raise
-        return _refused(question, error)
-
-
-def _refused(question: str, error: AgentError) -> Answer:
-    click.echo(f"error: {error}", err=True)
-    shown = question.encode("utf-8", "replace").decode("utf-8")
-    return Answer(question=shown, outcome="error", reason=error.code, reply=str(error))
+def _answers(composition: Composition, questions: Iterable[str]) -> Iterator[Answer]:
+    """Answer each line; an unaskable one, also an empty one, is a failed answer: none is lost."""
+    for number, line in enumerate(questions, start=1):
+        question = line.rstrip("\r\n")
+        try:
+            yield composition.default_agent.answer(question)
+        except AgentError as error:
+            click.echo(f"error: line {number}: {visible(str(error))}", err=True)
+            shown = question.encode("utf-8", "replace").decode("utf-8")
+            yield Answer(question=shown, outcome="error", reason=error.code, reply=str(error))
 
 
 def print_answer(answer: Answer, console: Console) -> None:
     """Print the reply, how it came about, and each search with its graded chunks."""
-    console.print(Text(answer.reply))
+    console.print(Text(visible(answer.reply)))
     console.print(Text(_summary(answer), style="dim"))
     for number, attempt in enumerate(answer.attempts):
         name = "search" if number == 0 else f"rewrite {number}"
         swap = "  (synonym swap)" if attempt.synonym_swap else ""
-        console.print(Text(f"  {name}: {attempt.query}{swap}", style="dim"))
+        console.print(Text(visible(f"  {name}: {attempt.query}{swap}"), style="dim"))
         for chunk in attempt.chunks:
-            console.print(Text(f"    {_chunk_line(chunk)}", style="dim"))
+            console.print(Text(visible(f"    {_chunk_line(chunk)}"), style="dim"))
 
 
 def _summary(answer: Answer) -> str:

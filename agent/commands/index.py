@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.progress import TaskID
 from rich.text import Text
 
+from agent.commands.output import print_json, visible
 from agent.commands.progress import progress_bar
 from agent.retrieval.index_file import IndexReport, build_index
 
@@ -43,7 +43,7 @@ def index(directory: Path, out: Path, as_json: bool) -> None:
 
         report = build_index(directory, out, on_progress)
     if as_json:
-        click.echo(json.dumps(asdict(report), default=str, ensure_ascii=False))
+        print_json({**asdict(report), "path": str(report.path)})
     else:
         _print(report)
 
@@ -57,7 +57,7 @@ def _print(report: IndexReport) -> None:
         )
     )
     for skipped in report.skipped[:SHOWN_FILES]:
-        console.print(Text(f"skipped {skipped.path}: {skipped.reason}", style="yellow"))
+        console.print(Text(visible(f"skipped {skipped.path}: {skipped.reason}"), style="yellow"))
     if len(report.skipped) > SHOWN_FILES:
         console.print(Text(f"and {len(report.skipped) - SHOWN_FILES} more; --json lists all"))
     for warning in report.warnings:

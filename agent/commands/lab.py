@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from agent.commands.options import agent_options
+from agent.commands.output import print_json
 from agent.commands.progress import progress_bar
 from agent.compose import Composition
 from agent.lab.render import print_report
 from agent.lab.report import PUBLISHED_BOUND, Lab
 from agent.service import SupportAgent
 from agent.settings import RouterOrder, Settings
+
+VARIED = ("max_rewrites", "topic_check", "router_order")
+"""Settings that the lab sets for each run."""
 
 
 @click.command()
@@ -51,8 +55,10 @@ def lab(
 ) -> None:
     """Ask a golden set at every bound and print what it costs and where to set the bound.
 
-    Without --model it uses the published lab's stand-ins (`golden`).
+    Without --model it uses the published lab's stand-ins (`golden`). The bound, the topic check and
+    the router's order are what the lab varies: it runs with each and takes none of their options.
     """
+    _refuse_varied(click.get_current_context())
     if "model" not in settings.model_fields_set:
         settings = settings.model_copy(update={"model": "golden"})
     composition = Composition(settings)
@@ -78,7 +84,7 @@ def lab(
         task = progress.add_task("asking", total=experiment.questions_to_ask)
         report = experiment.run(lambda: progress.advance(task))
     if as_json:
-        click.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
+        print_json(report.as_json(), indent=2)
     else:
         print_report(report, Console())
     rejected = report.false_rejections()
@@ -89,3 +95,13 @@ def lab(
             err=True,
         )
         sys.exit(1)
+
+
+def _refuse_varied(ctx: click.Context) -> None:
+    """Refuse an option that would be given and then not used."""
+    for field in VARIED:
+        if ctx.get_parameter_source(field) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"the lab varies {field.replace('_', ' ')} itself; leave its option out, "
+                "and choose the largest bound with --max-bound N"
+            )
