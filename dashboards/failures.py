@@ -276,7 +276,7 @@ REWRITE_DRIFT: Final = Failure(
             why="Most drifted searches end without an answer: a cost before it is a wrong reply.",
         ),
     ),
-    panel=Panel(id=105, title="Later rewrites that drifted", unit="share"),
+    panel=Panel(id=105, title="Answers from a search that had drifted", unit="share"),
     meaning="Each rewrite reads the last one instead of the question, and the distance adds up. "
     "Measured as the similarity of a rewrite to the standalone question, from the second rewrite "
     "of a turn on.",

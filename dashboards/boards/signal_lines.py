@@ -170,7 +170,7 @@ def _(_: FellSilent, view: View) -> Iterator[Line]:
     settings = view.queries.settings
     for window in settings.windows:
         length, past = settings.range(window), settings.span(settings.period)
-        now = view.queries.recorded(_traffic(view.queries), f'window="{length}"')
+        now = view.queries.recorded(traffic(view.queries), f'window="{length}"')
         yield Line(expr=now, legend=f"turns, last {length}")
         if window == settings.window_medium:
             before = f"({now} offset {past} or {now} offset {length})"
@@ -178,7 +178,8 @@ def _(_: FellSilent, view: View) -> Iterator[Line]:
     yield _limit(settings.traffic_expected, view.alert, "silence counts if there were more")
 
 
-def _traffic(queries: Queries) -> str:
+def traffic(queries: Queries) -> str:
+    """Return the name of the recorded series of all turns, one a window."""
     return f"{queries.settings.level}_window:rag_traffic:increase"
 
 

@@ -10,10 +10,11 @@ from dashboards.boards.at_a_glance import figure
 from dashboards.boards.colors import BAD, GOOD, STATES, TICKET, WATCH
 from dashboards.boards.links import row_of
 from dashboards.boards.queries import Queries, ratio
+from dashboards.boards.signal_lines import traffic
 from dashboards.boards.style import NUMBER, SHARE, fixed, state_names, steps
 from dashboards.boards.targets import Query
 from dashboards.failure import Failure
-from dashboards.special_conditions import NoRoom, Vanished
+from dashboards.special_conditions import FellSilent, NoRoom, Vanished
 
 
 def tile(failure: Failure, queries: Queries) -> stat.Panel:
@@ -82,6 +83,9 @@ def _value(failure: Failure, queries: Queries) -> tuple[str, str]:
         )
         return f"max({ratio(k, n)})", SHARE
     condition = failure.alerts[0].condition
+    if isinstance(condition, FellSilent):
+        window = f'window="{queries.medium}"'
+        return f"max({queries.recorded(traffic(queries), window)})", NUMBER
     value = condition.value(queries.rules)
     if isinstance(condition, (NoRoom, Vanished)):
         return f"count({value}) or vector(0)", NUMBER

@@ -12,7 +12,6 @@ from dashboards.boards.over_time import lines, stacked
 from dashboards.boards.queries import RULE_GROUPS, Queries
 from dashboards.boards.style import NUMBER, PER_MINUTE, SHARE, limit_line
 from dashboards.boards.targets import Query
-from dashboards.signals import series
 from telemetry import names
 
 _NOT_SCRAPED: Final = "Prometheus does not scrape itself"
@@ -44,7 +43,7 @@ def builds(queries: Queries) -> table.Panel:
 
 def replicas(queries: Queries) -> timeseries.Panel:
     """Replicas that are scraped."""
-    info = series(queries.rules, names.BUILD_INFO)
+    info = queries.one(names.BUILD_INFO)
     return lines(
         "Replicas by service",
         "A service whose line ends is scraped no more; one that goes down step by step loses "
