@@ -135,8 +135,10 @@ class Page:
             return f'<p class="failed">no drawing for panels of the kind {escape(kind)}</p>'
         self._figures.append(figure)
         tall = f' style="--rows:{len(evaluated.series)}"' if kind == "state-timeline" else ""
+        title = escape(evaluated.panel.title, quote=True)
         return (
-            f'<div class="chart" data-figure="{len(self._figures) - 1}"{tall}></div>'
+            f'<div class="chart" role="img" aria-label="{title}" '
+            f'data-figure="{len(self._figures) - 1}"{tall}></div>'
             f"{_legend(evaluated, figure)}"
         )
 
@@ -216,7 +218,7 @@ _TEMPLATE: Final = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval' blob:; img-src data: blob:">
+style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
 <title>{title}</title>
 <style>{style}</style>
 </head>

@@ -156,7 +156,8 @@ def _margin(values: Floats, best: float | None = None) -> Floats:
     if best is not None or len(values) < 2:
         return values - (best or 0.0)
     second, first = np.partition(values, -2)[-2:]
-    return values - np.where(values >= first, second, first)
+    leads: Floats = values - np.where(values >= first, second, first)
+    return leads
 
 
 def _answer_kind(question: str, by_sentence: Floats, matched: Floats, corpus: Corpus) -> Floats:
