@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, Final
@@ -65,15 +65,24 @@ class TermWeights:
 class LabelledEvidence:
     """A ridge regression over the wording of labelled questions."""
 
-    def __init__(self, readings: Sequence[Reading], targets: Floats, senses: Phrases) -> None:
+    def __init__(
+        self,
+        readings: Sequence[Reading],
+        targets: Floats,
+        senses: Phrases,
+        is_ignored: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         """Fit on labelled questions.
 
         Args:
             readings: The questions.
             targets: Shape (n_questions, n_chunks + 2); see `targets_of`.
             senses: Words of everyday English by sense.
+            is_ignored: Says which stems tell nothing. For labels of other documents: those that the
+                documents at hand use, since what they mean there is not what they mean here.
         """
         self._senses = senses
+        self._is_ignored = is_ignored
         wordings = [self._wording(reading) for reading in readings]
         self._parts = tuple(
             TermWeights([wording[number] for wording in wordings], least_documents=least)
@@ -86,7 +95,7 @@ class LabelledEvidence:
         shape = (len(rows), sum(len(part.index) for part in self._parts))
         self.features: Final = csr_matrix((values, indices, starts), shape=shape)
         self.targets: Final = targets
-        self._mean = targets.mean(axis=0)
+        self._mean = targets.mean(axis=0) if len(targets) else np.zeros(targets.shape[1])
         dual = _solve(self.features, targets - self._mean)
         self._weights: Floats = self.features.T @ dual
 
@@ -97,12 +106,22 @@ class LabelledEvidence:
 
     def _wording(self, reading: Reading) -> tuple[list[str], ...]:
         """Return a question's words, word pairs, senses, and pairs of meanings; as `_PARTS`."""
-        concepts = sorted({f"concept:{c}" for unit in reading.units for c in unit.concepts})
-        signs = [f"sign:{sign}" for span in reading.signs for sign in sorted(span.groups)]
-        senses = sorted(f"sense:{sense}" for sense in self._senses.find_all(reading.stems))
+        stems = [stem for stem in reading.stems if not self._is_ignored(stem)]
+        concepts = sorted(
+            f"concept:{concept}"
+            for concept in {concept for unit in reading.units for concept in unit.concepts}
+            if not self._is_ignored(f"concept:{concept}")
+        )
+        signs = [
+            f"sign:{sign}"
+            for span in reading.signs
+            if not all(map(self._is_ignored, reading.stems[span.start : span.end]))
+            for sign in sorted(span.groups)
+        ]
+        senses = sorted(f"sense:{sense}" for sense in self._senses.find_all(stems))
         return (
-            [*reading.stems, *concepts, *signs],
-            [f"{left} {right}" for left, right in pairwise(("", *reading.stems, ""))],
+            [*stems, *concepts, *signs],
+            [f"{left} {right}" for left, right in pairwise(("", *stems, ""))],
             senses,
             [f"{left} {right}" for left, right in combinations([*concepts, *senses], 2)],
         )

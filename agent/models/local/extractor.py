@@ -30,7 +30,9 @@ class _Candidate:
 
 
 def answer(view: View, passages: Sequence[Passage], understanding: Understanding) -> str:
-    """Return one to three sentences of the passages in their order, each chunk cited as `[id]`.
+    """Return the telling sentences of the passages in their order, each chunk cited as `[id]`.
+
+    One to three sentences; more only when there are more passages, since each gives one.
 
     Nothing is said that is not quoted; without passages the reply is empty.
     """
@@ -43,7 +45,12 @@ def answer(view: View, passages: Sequence[Passage], understanding: Understanding
         return ""
     ranked = sorted(candidates, key=lambda c: (-c.score, c.chunk, c.place))
     floor = ranked[0].score * _SHARE_OF_BEST
-    chosen = [candidate for candidate in ranked[:MAX_SENTENCES] if candidate.score >= floor]
+    best_of_each = {candidate.chunk: candidate for candidate in reversed(ranked)}
+    chosen = list(best_of_each.values())
+    for candidate in ranked:
+        is_new = candidate not in chosen and candidate.score >= floor
+        if is_new and len(chosen) < MAX_SENTENCES:
+            chosen.append(candidate)
     if len(chosen) == 1:
         chosen += _next_sentence(chosen[0], candidates)
     parts: list[str] = []

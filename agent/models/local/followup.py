@@ -14,26 +14,36 @@ _LEAD: Final = re.compile(
     r"^\s*(?:(?:ok(?:ay)?|thanks|thank you|great|i see|and|but|or|so|also|then)\b[\s,.!:-]*)+", re.I
 )
 _ABOUT: Final = re.compile(
-    r"^(?:(?:what|how) about|what if (?:it is|it's|its)|(?:is it|is that|and) the same (?:for|with)|"
-    r"the same for|same for|same with|does that (?:also )?(?:apply|go|hold) (?:to|for))\b\s*",
+    r"^(?:(?:what|how) about|what if (?:it is|it's|its)|(?:is it|is that|and) the same (?:for|with)"
+    r"|the same for|same for|same with|does that (?:also )?(?:apply|go|hold) (?:to|for))\b\s*",
     re.I,
 )
 _PREPOSITION: Final = re.compile(
     r"^(?:for|on|in|at|with|without|by|from|to|after|before|during|via|under|per|within|if|when)\b",
     re.I,
 )
-_PRONOUNS: Final = frozenset("it its they them their that this those these one ones he she".split())
+_PRONOUNS: Final = frozenset(
+    (
+        "it", "its", "they", "them", "their", "that", "this", "those", "these", "one", "ones",
+        "he", "she",
+    )
+)  # fmt: skip
 _EXPLETIVE: Final = re.compile(
     r"\b(?:is|was|will|would|can|could|does|be) it (?:be )?(?:\w+ )?(?:possible|true|ok|okay|fine|"
-    r"allowed|necessary|better|best|worth|enough|safe|normal|cheaper|easy|easier|required|take)\b"
-    r"|\bit (?:is|was|'s) (?:\w+ )?(?:possible|true|ok|not|too|very|so)\b|\bis it (?:just )?(?:me|you)"
+    r"allowed|necessary|better|best|worth|enough|safe|normal|cheaper|easy|easier|required)\b"
+    r"|\bit (?:is|was|'s) (?:\w+ )?(?:possible|true|ok|not|too|very|so)\b"
+    r"|\bis it (?:just )?(?:me|you)"
     r"|\b(?:this|that|these|those) (?:\w+ )?(?:is|are)n?'?t? ",
     re.I,
 )
 _BARE: Final = frozenset(
-    "why how when where who which what long much many often soon fast and then so else is it does "
-    "do can i you the a exactly far big large not".split()
-)
+    (
+        "why", "how", "when", "where", "who", "which", "what", "long", "much", "many", "often",
+        "soon", "fast", "and", "then", "so", "else", "is", "it", "does", "do", "can", "i", "you",
+        "the", "a", "exactly", "far", "big", "large", "not",
+    )
+)  # fmt: skip
+"""Words of a question that asks for nothing by itself."""
 _TOO: Final = re.compile(r"\b(?:too|as well|either|instead)\s*\??\s*$", re.I)
 _VERB: Final = re.compile(
     r"^(?:what|which|who|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|will|would|"
@@ -41,7 +51,7 @@ _VERB: Final = re.compile(
     re.I,
 )
 SHORT_WORDS: Final = 4
-"""A question without a verb that is led in by "and" is a fragment up to this length; chosen by us."""
+"""Longest fragment, in words: what follows an "and" without a verb of its own. Chosen by us."""
 
 
 def standalone(question: str, history: Sequence[str], lexicon: Lexicon) -> str:
@@ -62,7 +72,7 @@ def standalone(question: str, history: Sequence[str], lexicon: Lexicon) -> str:
         return question
     subject = base.strip().rstrip("?!. ")
     rest = _ABOUT.sub("", _LEAD.sub("", question.strip())).strip().rstrip("?!. ")
-    if not rest or _is_clause(rest):
+    if not set(words(rest)) - _BARE or _is_clause(rest):
         return f"{subject}? {question.strip()}"
     joint = " " if _PREPOSITION.match(rest) else " for "
     return f"{subject}{joint}{rest}?"

@@ -19,9 +19,15 @@ _LOADER: Final = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 SKIPPED: Final = frozenset(
-    "a an the my our your his her its their this that these those all".split()
-)
+    (
+        "a", "an", "the", "my", "our", "your", "his", "her", "its", "their", "this", "that",
+        "these", "those", "all",
+    )
+)  # fmt: skip
 """Words that do not part a phrase: "move my domain" is found as "move domain"."""
+
+
+_SKIPPED_STEMS: Final = frozenset(map(stem, SKIPPED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +50,7 @@ class Phrases:
                 found = [word for word in words(entry) if word not in SKIPPED]
                 stems = tuple(stem(word) for word in found)
                 meanings.setdefault(stems, set()).add(group)
+        meanings.pop((), None)  # a phrase of skipped words alone
         self.groups: Final = {stems: frozenset(found) for stems, found in meanings.items()}
         """Groups by the stems of a phrase."""
         self._lengths: dict[str, list[int]] = {}
@@ -56,7 +63,7 @@ class Phrases:
 
     def find(self, stems: Sequence[str]) -> list[Span]:
         """Return the phrases in a text, from left to right, the longest at each place."""
-        places = [place for place, text_stem in enumerate(stems) if text_stem not in SKIPPED]
+        places = [place for place, text_stem in enumerate(stems) if text_stem not in _SKIPPED_STEMS]
         kept = [stems[place] for place in places]
         spans: list[Span] = []
         at = 0
@@ -70,7 +77,7 @@ class Phrases:
 
     def find_all(self, stems: Sequence[str]) -> set[str]:
         """Return the groups of every phrase in a text, those within longer ones included."""
-        kept = [text_stem for text_stem in stems if text_stem not in SKIPPED]
+        kept = [text_stem for text_stem in stems if text_stem not in _SKIPPED_STEMS]
         return {
             group
             for place, first in enumerate(kept)
@@ -100,7 +107,9 @@ class Lexicon:
     signs: Phrases
     """Groups `address`, `trade` and `elsewhere:...`: signs that a question is on or off topic."""
     vocabulary: frozenset[str]
-    """Every content word of the file, unstemmed."""
+    """Every content word of the files, unstemmed."""
+    desk_stems: frozenset[str]
+    """Stems of what is said at a support desk: all but the subjects answered elsewhere."""
 
 
 @cache
@@ -113,22 +122,28 @@ def load_lexicon() -> Lexicon:
         "trade": data["trade"],
         **{f"elsewhere:{name}": entries for name, entries in data["elsewhere"].items()},
     }
-    entries = [
-        entry
-        for groups in (data["concepts"], filler, senses, signs)
-        for group in groups.values()
-        for entry in group
-    ]
+    desk = _words_of(data["concepts"], filler, senses, {"address": data["address"]})
+    desk |= _words_of({"trade": data["trade"]})
     return Lexicon(
         concepts=Phrases(data["concepts"]),
         related={name: tuple(others) for name, others in data["related"].items()},
         filler=Phrases(filler),
         senses=Phrases(senses),
         signs=Phrases(signs),
-        vocabulary=frozenset(
-            word for entry in entries for word in words(entry) if is_content(word)
-        ),
+        vocabulary=frozenset(desk | _words_of(data["elsewhere"])),
+        desk_stems=frozenset(map(stem, desk)),
     )
+
+
+def _words_of(*groupings: Mapping[str, Iterable[str]]) -> set[str]:
+    return {
+        word
+        for groups in groupings
+        for entries in groups.values()
+        for entry in entries
+        for word in words(entry)
+        if is_content(word)
+    }
 
 
 def _load(path: str) -> dict[str, Any]:

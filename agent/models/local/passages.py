@@ -20,7 +20,7 @@ def split_chunk(text: str) -> tuple[str, list[str]]:
 
     Lists give one sentence an item, tables one a row.
     """
-    lines = [line for line in text.strip().splitlines()]
+    lines = text.strip().splitlines()
     heading = ""
     if len(lines) > 1 and _is_heading(lines[0], lines[1]):
         heading = _HEADING_MARK.sub("", _HEADING_MARK.sub("", lines[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -27,10 +28,12 @@ from agent.models.local.relevance import (
 )
 from agent.models.local.spelling import Speller
 from agent.models.local.topic import TOPIC_FEATURES, topic_features
-from agent.models.local.words import is_content, words
+from agent.models.local.words import stem, words
 from agent.retrieval.tokens import FUNCTION_WORDS
 
 WEIGHTS_FILE: Final = "data/local/weights.json"
+FAMILIAR_QUESTIONS: Final = 2
+"""On-topic questions that must use a word before it is familiar; chosen by us: not just its own."""
 _VIEWS_KEPT: Final = 256
 
 
@@ -92,6 +95,7 @@ class Understanding:
         self.speller: Final = Speller(
             known | lexicon.vocabulary | FUNCTION_WORDS, self.corpus.vocabulary
         )
+        self.familiar: Final = self._familiar(labelled)
         answers = {id_ for question in labelled for id_ in question.answers}
         self.has_labels: Final = bool(answers) and answers <= self.corpus.rows.keys()
         self.weights: Final = weights or load_weights(
@@ -109,7 +113,19 @@ class Understanding:
             [self.read(question.text) for question in labelled],
             targets_of(answers, on_topic, corpus),
             self.lexicon.senses,
+            (lambda _: False) if self.has_labels else self.corpus.has,
         )
+
+    def _familiar(self, labelled: Sequence[LabelledQuestion]) -> frozenset[str]:
+        """Return the stems that on-topic questions, the documents or the lexicon use."""
+        said = Counter(
+            text_stem
+            for question in labelled
+            if question.is_on_topic
+            for text_stem in set(map(stem, words(question.text)))
+        )
+        often = {text_stem for text_stem, count in said.items() if count >= FAMILIAR_QUESTIONS}
+        return frozenset(often | self.lexicon.desk_stems | set(map(stem, self.corpus.vocabulary)))
 
     def read(self, question: str) -> Reading:
         """Read a question and mend its typing mistakes."""
@@ -129,7 +145,15 @@ class Understanding:
             logits=logits,
             answerable=answerable,
             evidence=evidence,
-            topic=topic_features(match, self.corpus, logits, evidence),
+            topic=topic_features(
+                question,
+                match,
+                self.corpus,
+                logits=logits,
+                answerable=answerable,
+                evidence=evidence,
+                familiar=self.familiar,
+            ),
         )
 
     def relevance_features(self, question: str, match: Match, evidence: Evidence) -> Floats:

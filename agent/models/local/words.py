@@ -29,6 +29,23 @@ _DERIVED: Final = {
     "ation": 3, "able": 3, "ment": 3, "ion": 5, "ing": 3, "ed": 3, "al": 5, "ly": 3
 }  # fmt: skip
 """Endings that are cut, the first that fits, and the characters that must stay at least."""
+_IRREGULAR_FORMS: Final = {
+    form: base
+    for base, forms in {
+        "keep": "kept", "lose": "lost", "send": "sent", "pay": "paid", "buy": "bought",
+        "sell": "sold", "take": "took taken", "bring": "brought", "leave": "left", "make": "made",
+        "find": "found", "give": "gave given", "get": "got gotten", "go": "went gone",
+        "run": "ran", "break": "broke broken", "forget": "forgot forgotten",
+        "steal": "stole stolen", "hold": "held", "tell": "told", "build": "built",
+        "spend": "spent", "write": "wrote written", "speak": "spoke spoken",
+        "choose": "chose chosen", "grow": "grew grown", "know": "knew known", "see": "saw seen",
+        "begin": "began begun", "wear": "wore worn", "freeze": "froze frozen",
+        "hide": "hid hidden", "ride": "rode ridden", "drive": "drove driven", "fall": "fell fallen",
+        "lend": "lent", "teach": "taught", "catch": "caught", "think": "thought",
+        "child": "children", "person": "people", "foot": "feet", "tooth": "teeth",
+    }.items()
+    for form in forms.split()
+}  # fmt: skip
 _VOWEL: Final = re.compile(r"[aeiouy]")
 
 
@@ -56,7 +73,7 @@ def stem(word: str) -> str:
     """
     if not word.isascii() or not word.isalpha() or len(word) <= _STEM_CHARS:
         return word
-    base = _singular(word)
+    base = _singular(_IRREGULAR_FORMS.get(word, word))
     for ending, least in _DERIVED.items():
         kept = base[: -len(ending)]
         if base.endswith(ending) and len(kept) >= least and _VOWEL.search(kept):
