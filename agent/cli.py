@@ -15,18 +15,21 @@ import click
 from agent.commands.output import visible
 
 COMMANDS: Final = {
-    "ask": "agent.commands.ask:ask",
-    "dashboards": "dashboards.cli:dashboards",
-    "demo": "agent.commands.demo:demo",
-    "doctor": "agent.commands.doctor:doctor",
-    "faults": "agent.commands.faults:faults",
-    "graph": "agent.commands.graph:graph",
-    "index": "agent.commands.index:index",
-    "lab": "agent.commands.lab:lab",
-    "serve": "agent.commands.serve:serve",
-    "traffic": "agent.commands.traffic:traffic",
+    "ask": ("agent.commands.ask:ask", "Answer a question, or a file of them."),
+    "dashboards": ("dashboards.cli:dashboards", "Generate dashboards, alerts and runbooks."),
+    "demo": ("agent.commands.demo:demo", "Show every failure and its alert on this machine."),
+    "doctor": ("agent.commands.doctor:doctor", "Say which hop of the telemetry works."),
+    "faults": ("agent.commands.faults:faults", "List the faults of a game day."),
+    "graph": ("agent.commands.graph:graph", "Print the graph as Mermaid text."),
+    "index": ("agent.commands.index:index", "Index your own documents."),
+    "lab": ("agent.commands.lab:lab", "Measure what every bound costs, and choose one."),
+    "serve": ("agent.commands.serve:serve", "Serve the HTTP API, /metrics and a console."),
+    "traffic": ("agent.commands.traffic:traffic", "Ask a service a mix of questions."),
 }
-"""Sub-command -> where it is. Imported when called: a command needs few of the parts."""
+"""Sub-command -> where it is, and its line in the overview.
+
+It is imported when called: a command needs few of the parts, and the overview none.
+"""
 
 
 class _Failure(click.ClickException):
@@ -53,12 +56,16 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import a sub-command."""
-        place = COMMANDS.get(cmd_name)
-        if place is None:
+        if cmd_name not in COMMANDS:
             return None
-        module, _, name = place.partition(":")
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the overview of the sub-commands without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line with streams that take every text."""

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -362,7 +363,8 @@ def test_the_lab_refuses_what_it_could_only_ignore(
 def test_every_command_says_what_it_does(run: Run) -> None:
     overview = run("--help").stdout
 
-    assert all(f"\n  {name} " in overview for name in COMMANDS)
+    assert re.findall(r"^  (\w+)  +\w.*\.$", overview, re.MULTILINE) == sorted(COMMANDS)
+    assert all(run(name, "--help").stdout.startswith("Usage: ") for name in COMMANDS)
     assert refusal(run("no-such-command")).startswith("Error: No such command")
 
 
