@@ -31,9 +31,13 @@ _FEW: Final = 3
 def over_time(evaluated: Evaluated, span: Span, marks: Sequence[Mark]) -> Figure:
     """Return the figure of a panel of lines or areas."""
     panel = evaluated.panel
-    data = [_line(series, place, evaluated.step) for place, series in enumerate(evaluated.series)]
-    data += _dots(evaluated)
     top = _top(evaluated)
+    data = [
+        _line(series, place, evaluated.step)
+        for place, series in enumerate(evaluated.series)
+        if top == 0 or not (_is_stacked(series) and _is_flat(series))
+    ]
+    data += _dots(evaluated)
     tick_format, suffix = axis_format(panel.look.unit, top)
     y: dict[str, Any] = {
         "tickformat": tick_format,

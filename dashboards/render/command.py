@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Final, get_args
 
 import click
 
+from dashboards import durations
 from dashboards.boards.files import boards
 from dashboards.boards.frame import dashboard_json
 from dashboards.errors import BoardFileError, RangeError
@@ -15,6 +17,7 @@ from dashboards.render.draw import draw
 from dashboards.render.page import Theme
 from dashboards.render.picture import take_picture
 from dashboards.render.source import Prometheus
+from dashboards.render.span import moment
 from dashboards.settings import load_settings
 
 DEFAULT_BOARD: Final = "overview"
@@ -69,7 +72,7 @@ def render(
     if length is not None:
         if start is not None:
             raise RangeError(f"--range {length} with --from {start}", "one of the two")
-        start = f"{end}-{length}" if end == "now" else None
+        start = str(moment(end, time.time()) - durations.seconds(length))
     out = out or Path(f"{board.uid}.html")
     html = draw(
         board, Prometheus(url=url), start=start, end=end, limits=_limits(limits), theme=theme

@@ -140,15 +140,18 @@ def alerts(found: Sequence[dict[str, str]], height: int) -> str:
             alert.get("alertstate", ""), alert.get("severity", ""), alert.get("alertname", ""),
         ),
     )  # fmt: skip
-    items = [
-        f'<li><span class="state" style="background:{_STATE_COLORS.get(a["alertstate"], "#888")}">'
-        f"{escape(a['alertstate'])}</span> <b>{escape(a.get('alertname', ''))}</b> "
-        f"{escape(a.get('job', ''))}</li>"
-        for a in order[:fitting]
-    ]
+    items = [_alert(alert) for alert in order[:fitting]]
     left = len(found) - fitting
     more = f"<li>and {left} more</li>" if left > 0 else ""
     return f'<ul class="alerts">{"".join(items)}{more}</ul>'
+
+
+def _alert(labels: dict[str, str]) -> str:
+    state = labels.get("alertstate", "")
+    color = _STATE_COLORS.get(state, COLORS["purple"])
+    name, job = (escape(labels.get(label, "")) for label in ("alertname", "job"))
+    badge = f'<span class="state" style="background:{color}">{escape(state)}</span>'
+    return f"<li>{badge} <b>{name}</b> {job}</li>"
 
 
 def legend(entries: Sequence[Entry]) -> str:
