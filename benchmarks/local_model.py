@@ -173,6 +173,7 @@ def fit(
     is_right = labels[np.arange(len(labels)), top]
     heavy = np.where(answerable, 1.0, UNANSWERABLE_WEIGHT)
     answers, answerable_weights = cross_fit(judged, is_right, heavy, folds, on, RELEVANCE_C)
+    familiar = understanding.familiar_stems(labelled, least=2)
     topics = np.array(
         [
             topic_features(
@@ -182,7 +183,7 @@ def fit(
                 logits=row,
                 answerable=float(answer),
                 evidence=found,
-                familiar=understanding.familiar,
+                familiar=familiar,
             )
             for q, match, row, answer, found in zip(
                 labelled, matches, logits, answers, evidence, strict=True

@@ -32,8 +32,6 @@ from agent.models.local.words import stem, words
 from agent.retrieval.tokens import FUNCTION_WORDS
 
 WEIGHTS_FILE: Final = "data/local/weights.json"
-FAMILIAR_QUESTIONS: Final = 2
-"""On-topic questions that must use a word before it is familiar; chosen by us: not just its own."""
 _VIEWS_KEPT: Final = 256
 
 
@@ -95,7 +93,7 @@ class Understanding:
         self.speller: Final = Speller(
             known | lexicon.vocabulary | FUNCTION_WORDS, self.corpus.vocabulary
         )
-        self.familiar: Final = self._familiar(labelled)
+        self.familiar: Final = self.familiar_stems(labelled, least=1)
         answers = {id_ for question in labelled for id_ in question.answers}
         self.has_labels: Final = bool(answers) and answers <= self.corpus.rows.keys()
         self.weights: Final = weights or load_weights(
@@ -116,15 +114,21 @@ class Understanding:
             (lambda _: False) if self.has_labels else self.corpus.has,
         )
 
-    def _familiar(self, labelled: Sequence[LabelledQuestion]) -> frozenset[str]:
-        """Return the stems that on-topic questions, the documents or the lexicon use."""
+    def familiar_stems(self, labelled: Sequence[LabelledQuestion], *, least: int) -> frozenset[str]:
+        """Return the stems that on-topic questions, the documents or the lexicon use.
+
+        Args:
+            labelled: Questions, of which the on-topic ones count.
+            least: On-topic questions that must use a stem; 2 when the question that is looked at
+                is one of them.
+        """
         said = Counter(
             text_stem
             for question in labelled
             if question.is_on_topic
             for text_stem in set(map(stem, words(question.text)))
         )
-        often = {text_stem for text_stem, count in said.items() if count >= FAMILIAR_QUESTIONS}
+        often = {text_stem for text_stem, count in said.items() if count >= least}
         return frozenset(often | self.lexicon.desk_stems | set(map(stem, self.corpus.vocabulary)))
 
     def read(self, question: str) -> Reading:
