@@ -21,7 +21,8 @@ demo: $(READY) servers ## Ask the agent: the golden questions, then your own.
 	@$(BIN)/loopscope demo
 
 test: $(READY) servers check ## Everything CI checks: lint, types, import rules, all tests with coverage.
-	@$(BIN)/pytest -n $(PYTEST_WORKERS) --cov --cov-report=term
+	@$(BIN)/pytest -n $(PYTEST_WORKERS) -m "not servers" --cov --cov-report=
+	@$(BIN)/pytest -m servers --cov --cov-append --cov-report=term
 
 check: lint types ## Lint, types and import rules, without the tests.
 
