@@ -14,6 +14,7 @@ from dashboards.boards.signal_lines import traffic
 from dashboards.boards.style import NUMBER, SHARE, fixed, state_names, steps
 from dashboards.boards.targets import Query
 from dashboards.failure import Failure
+from dashboards.signals import Signal
 from dashboards.special_conditions import FellSilent, NoRoom, Vanished
 
 
@@ -75,8 +76,8 @@ def _state(failure: Failure, queries: Queries) -> str:
 
 def _value(failure: Failure, queries: Queries) -> tuple[str, str]:
     """The number of the failure over all services, and its unit."""
-    for signal in failure.signals()[:1]:
-        window = f'window="{queries.medium}"'
+    signal, window = _first_to_move(failure), f'window="{queries.medium}"'
+    if signal is not None:
         k, n = (
             queries.recorded(signal.recorded(what, queries.settings), window)
             for what in ("events", "total")
@@ -84,7 +85,6 @@ def _value(failure: Failure, queries: Queries) -> tuple[str, str]:
         return f"max({ratio(k, n)})", SHARE
     condition = failure.alerts[0].condition
     if isinstance(condition, FellSilent):
-        window = f'window="{queries.medium}"'
         return f"max({queries.recorded(traffic(queries), window)})", NUMBER
     value = condition.value(queries.rules)
     if isinstance(condition, (NoRoom, Vanished)):
@@ -92,7 +92,14 @@ def _value(failure: Failure, queries: Queries) -> tuple[str, str]:
     return f"max({value})", SHARE if condition.shows == "share" else NUMBER
 
 
+def _first_to_move(failure: Failure) -> Signal | None:
+    """Return the share of the most sensitive alert that names no cause: the last of the guide's."""
+    found = [getattr(a.condition, "signal", None) for a in failure.alerts if a.cause is None]
+    return next((signal for signal in reversed(found) if isinstance(signal, Signal)), None)
+
+
 def _what(failure: Failure, queries: Queries) -> str:
-    for signal in failure.signals()[:1]:
+    signal = _first_to_move(failure)
+    if signal is not None:
         return f"share of {signal.what}, last {queries.medium}"
     return failure.panel.title.lower()

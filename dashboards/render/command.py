@@ -18,7 +18,7 @@ from dashboards.render.page import Theme
 from dashboards.render.picture import take_picture
 from dashboards.render.source import Prometheus
 from dashboards.render.span import moment
-from dashboards.settings import load_settings
+from dashboards.settings import Settings, load_settings
 
 DEFAULT_BOARD: Final = "overview"
 
@@ -84,8 +84,12 @@ def render(
     click.echo(out)
 
 
-def find_board(name: str) -> Board:
+def find_board(name: str, settings: Settings | None = None) -> Board:
     """Return one of our boards by its name, or the board of a file.
+
+    Args:
+        name: A board's name, or the path of a `.json` file.
+        settings: What the named board is generated with; default: the defaults.
 
     Raises:
         BoardFileError: It is neither.
@@ -97,7 +101,7 @@ def find_board(name: str) -> Board:
         raise BoardFileError(
             name, f"got no board of this name, expected a .json file or one of {', '.join(known)}"
         )
-    return read_board(dashboard_json(known[name], load_settings()), name)
+    return read_board(dashboard_json(known[name], settings or load_settings()), name)
 
 
 def _limits(given: tuple[str, ...]) -> dict[str, str]:

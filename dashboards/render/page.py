@@ -18,6 +18,8 @@ from dashboards.render.evaluate import Evaluated, Mark, Series, legend
 from dashboards.render.span import Span
 from dashboards.render.values import COLORS, series_color, shown
 
+MARKS_LISTED: Final = 12
+"""Events told above the panels, the newest; chosen by us: all are drawn in the charts."""
 Theme = Literal["auto", "light", "dark"]
 LIBRARY: Final = '<script id="library">'
 """Opens the element of the charting library."""
@@ -89,7 +91,7 @@ class Page:
         marks = "".join(
             f"<li><b>{_clock(mark.time)}</b> {escape(mark.title)} "
             f"<small>{escape(mark.text)}</small></li>"
-            for mark in self._marks
+            for mark in self._marks[-MARKS_LISTED:]
         )
         listed = f'<ul class="marks">{marks}</ul>' if marks else ""
         return (
