@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from langchain_core.messages import AnyMessage
+from starlette.types import ASGIApp
 
 from agent.answer import Answer
 from agent.compose import Composition
 from agent.faults.catalogue import Injection
+from agent.faults.metrics import MetricsGone
 from agent.service import SupportAgent
 from agent.settings import Settings
 
@@ -53,6 +55,12 @@ class GameDay:
         if self._is_on:
             _ = self._faulty
         _log.warning("the fault %s is %s", self.injection.name, "on" if self._is_on else "off")
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """Return the service as it is served: its metrics endpoint may be what fails."""
+        if self.injection.fault.where != "metrics":
+            return app
+        return MetricsGone(app, is_on=lambda: self._is_on)
 
     async def aanswer(
         self,

@@ -11,8 +11,7 @@ from agent.api import create_app
 from agent.commands.options import agent_options
 from agent.compose import Composition
 from agent.errors import FaultError
-from agent.faults.catalogue import Injection, read_fault
-from agent.faults.metrics import MetricsGone
+from agent.faults.catalogue import read_fault
 from agent.gameday import GameDay
 from agent.server import address, listen, run
 from agent.settings import NO_RECORDS, Settings
@@ -59,15 +58,7 @@ def serve(
             on_switch = None
         else:
             game_day = GameDay(composition, settings, injection, is_on=not start_healthy)
-            app = faulty_app(composition, game_day, injection)
+            app = game_day.around(create_app(game_day, composition.exposition))
             on_switch = game_day.toggle
         click.echo(f"Loopscope answers at {address(listening)}")
         run(app, [listening], on_switch=on_switch)
-
-
-def faulty_app(composition: Composition, game_day: GameDay, injection: Injection) -> ASGIApp:
-    """Return the service of a game day, whose metrics endpoint may be what fails."""
-    app = create_app(game_day, composition.exposition)
-    if injection.fault.where != "metrics":
-        return app
-    return MetricsGone(app, is_on=lambda: game_day.is_on)

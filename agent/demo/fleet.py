@@ -23,7 +23,6 @@ from starlette.types import ASGIApp
 from agent.api import create_app
 from agent.compose import Composition
 from agent.faults.catalogue import read_fault
-from agent.faults.metrics import MetricsGone
 from agent.gameday import GameDay
 from agent.server import ByPort, listen, run
 from agent.settings import Settings
@@ -62,13 +61,9 @@ class Fleet:
         settings = composition.settings.model_copy(update={"max_rewrites": job.max_rewrites})
         if job.fault is None:
             return create_app(composition.agent(settings), composition.exposition)
-        injection = read_fault(job.fault)
-        game_day = GameDay(composition, settings, injection, is_on=False)
+        game_day = GameDay(composition, settings, read_fault(job.fault), is_on=False)
         self._game_days.append(game_day)
-        app: ASGIApp = create_app(game_day, composition.exposition)
-        if injection.fault.where == "metrics":
-            app = MetricsGone(app, is_on=lambda: game_day.is_on)
-        return app
+        return game_day.around(create_app(game_day, composition.exposition))
 
 
 def main(arguments: list[str]) -> None:

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import socket
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from agent.errors import ServeError
+from agent.server import ByPort, address, listen
+
+
+def test_port_zero_takes_a_free_one_and_the_address_tells_it() -> None:
+    with listen("127.0.0.1", 0) as first, listen("127.0.0.1", 0) as second:
+        ports = {at.getsockname()[1] for at in (first, second)}
+
+        assert address(first) == f"http://127.0.0.1:{first.getsockname()[1]}"
+        assert len(ports - {0}) == 2
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_an_ipv6_address_is_written_in_brackets() -> None:
+    try:
+        listening = listen("::1", 0)
+    except ServeError:
+        pytest.skip("this machine has no IPv6 address")
+    with listening:
+        assert address(listening) == f"http://[::1]:{listening.getsockname()[1]}"
+
+
+def test_what_connects_before_the_service_runs_waits_for_it() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.socket() as caller:
+        caller.settimeout(5)
+
+        assert caller.connect_ex(listening.getsockname()) == 0
+
+
+def test_a_port_that_is_taken_is_refused() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ServeError, match=f"cannot serve at 127.0.0.1:{port}: .*in use"):
+            listen("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        pytest.param("192.0.2.1", id="an-address-of-another-machine"),
+        pytest.param("no such host", id="no-address"),
+    ],
+)
+def test_a_host_that_is_not_ours_is_refused(host: str) -> None:
+    with pytest.raises(ServeError, match="expected an address of this machine"):
+        listen(host, 0)
+
+
+def named(name: str) -> Starlette:
+    async def say(request: Request) -> PlainTextResponse:
+        return PlainTextResponse(name)
+
+    return Starlette(routes=[Route("/", say)])
+
+
+async def test_each_port_has_its_own_application() -> None:
+    transport = httpx.ASGITransport(app=ByPort({1001: named("a"), 1002: named("b")}))
+    async with httpx.AsyncClient(transport=transport) as http:
+        said = [(await http.get(f"http://service:{port}/")).text for port in (1001, 1002, 1001)]
+
+    assert said == ["a", "b", "a"]
