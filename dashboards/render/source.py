@@ -112,7 +112,8 @@ class Prometheus:
             said = error.read().decode(errors="replace")
             raise PrometheusError(self.url, _reason(said), parameters.get("query")) from error
         except (OSError, ValueError, KeyError) as error:
-            raise PrometheusError(self.url, f"{type(error).__name__}: {error}", None) from error
+            cause = getattr(error, "reason", error)
+            raise PrometheusError(self.url, f"{type(cause).__name__}: {cause}", None) from error
 
 
 def _vector(found: Any) -> list[dict[str, Any]]:

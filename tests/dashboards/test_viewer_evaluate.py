@@ -118,7 +118,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
         Prometheus(url="http://127.0.0.1:1").instant("up", 0)
 
     assert str(caught.value).startswith(
-        "Prometheus at http://127.0.0.1:1 gave no answer: got URLError"
+        "Prometheus at http://127.0.0.1:1 gave no answer: got ConnectionRefusedError"
     )
     assert str(caught.value).endswith("Check the address with `curl URL/-/ready`.")
 
