@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import click
 from click.core import ParameterSource
@@ -13,7 +14,7 @@ from agent.commands.output import print_json
 from agent.commands.progress import progress_bar
 from agent.compose import Composition
 from agent.lab.render import print_report
-from agent.lab.report import PUBLISHED_BOUND, Lab
+from agent.lab.report import PUBLISHED_BOUND, Lab, LabReport
 from agent.service import SupportAgent
 from agent.settings import RouterOrder, Settings
 
@@ -87,14 +88,23 @@ def lab(
         print_json(report.as_json(), indent=2)
     else:
         print_report(report, Console())
-    rejected = report.false_rejections()
-    if max_false_rejections is not None and len(rejected) > max_false_rejections:
-        click.echo(
-            f"error: {len(rejected)} on-topic questions were refused, expected at most "
-            f"{max_false_rejections}; see guardrail_false_rejections",
-            err=True,
-        )
+    problems = list(_problems(report, max_false_rejections))
+    for problem in problems:
+        click.echo(f"error: {problem}", err=True)
+    if problems:
         sys.exit(1)
+
+
+def _problems(report: LabReport, max_false_rejections: int | None) -> Iterator[str]:
+    """Say why the figures are not good enough to exit with 0."""
+    failed, rejected = len(report.failed()), len(report.false_rejections())
+    if failed:
+        yield f"{failed} turns failed, expected none; see `failed`, and check the model"
+    if max_false_rejections is not None and rejected > max_false_rejections:
+        yield (
+            f"{rejected} on-topic questions were refused, expected at most "
+            f"{max_false_rejections}; see `guardrail_false_rejections`"
+        )
 
 
 def _refuse_varied(ctx: click.Context) -> None:

@@ -158,7 +158,7 @@ class LabReport:
                 "questions_at_chosen_bound": [
                     {**row.answer.as_json(), "is_right": row.is_right} for row in at_bound
                 ],
-                "failed": [row.answer.as_json() for row in self._failed()],
+                "failed": [row.answer.as_json() for row in self.failed()],
             },
         }
 
@@ -171,7 +171,8 @@ class LabReport:
             if is_falsely_rejected(row)
         ]
 
-    def _failed(self) -> list[Row]:
+    def failed(self) -> list[Row]:
+        """Questions with no proper end at some bound, with the topic check."""
         ended_well = ("answered", "no_results", "off_topic", "clarify")
         return [
             row

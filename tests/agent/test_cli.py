@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from agent.cli import COMMANDS, main
+from agent.commands.options import load_settings
 
 WEATHER = "What's the weather like today?"
 DISCOUNT = "Do you offer a student discount?"
@@ -185,7 +187,7 @@ def test_line_ends_and_a_byte_order_mark_are_no_part_of_a_question(run: Run, dat
 def test_json_is_one_line_for_every_reader_of_lines(run: Run) -> None:
     question = "where\u2028is the caf\u00e9\x85?"
 
-    result = run("ask", question, "--json", "--no-topic-check", "--max-rewrites", "0")
+    result = run("ask", "--file", "-", "--model", "golden", "--json", input=question)
 
     assert len(result.stdout.splitlines()) == 1
     assert result.stdout.isascii()
@@ -193,31 +195,34 @@ def test_json_is_one_line_for_every_reader_of_lines(run: Run) -> None:
 
 
 def test_text_that_the_terminal_cannot_show_is_printed_all_the_same(run: Run) -> None:
-    result = run("ask", "Is a caf\u00e9 refund possible \u2014 please?", charset="ascii")
+    question = b"Is a caf\xc3\xa9 refund possible \xe2\x80\x94 please?"
 
-    assert (result.exit_code, result.exception) == (0, None)
-    assert "caf? refund possible ? please" in result.stdout
+    result = run("ask", "--file", "-", "--model", "golden", input=question, charset="ascii")
+
+    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    assert "got 'Is a caf? refund possible ? please?'" in result.stdout
 
 
 def test_a_reply_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Colours\n\nRed is \x1b[31mred\x1b[0m, and \x9b1m bold.\n")
+    golden = tmp_path / "golden.yaml"
+    golden.write_text("- {question: colours, topic: on, answers: ['a#colours']}\n")
 
-    result = run("ask", "colours red bold", "--docs", str(tmp_path), "--no-topic-check")
+    result = run(
+        "ask", "colours", "--docs", str(tmp_path), "--model", "golden", "--golden", str(golden)
+    )
 
-    assert "[31mred" in result.stdout
+    assert "Red is \ufffd[31mred" in result.stdout
     assert not {"\x1b", "\x9b"} & set(result.stdout)
 
 
-def test_the_local_model_cites_the_chunk_it_answers_from(run: Run) -> None:
-    (answer,) = objects(run("ask", PAYMENTS, "--json"))
+def test_the_local_model_cites_its_chunk_and_takes_a_word_of_8000_letters(run: Run) -> None:
+    asked = f"{PAYMENTS}\n{'a' * 8_000}\n"
 
-    assert (answer["outcome"], answer["citations"]) == ("answered", ["payments"])
+    known, unknown = objects(run("ask", "--file", "-", "--json", input=asked))
 
-
-def test_a_word_of_8000_letters_is_a_question_like_any_other(run: Run) -> None:
-    (answer,) = objects(run("ask", "a" * 8_000, "--json", "--no-topic-check"))
-
-    assert answer["outcome"] == "no_results"
+    assert (known["outcome"], known["citations"]) == ("answered", ["payments"])
+    assert unknown["outcome"] in {"off_topic", "no_results"}
 
 
 # --- settings ---
@@ -257,13 +262,22 @@ def test_an_empty_variable_is_one_that_is_not_set(
     assert objects(result)[0]["outcome"] == "off_topic"
 
 
-def test_a_given_folder_takes_the_place_of_an_index_variable(run: Run, password_page: Path) -> None:
-    result = run(
-        "ask", "password?", "--docs", str(password_page), "--no-topic-check", "--json",
-        env={"LOOPSCOPE_INDEX": "/no/such/index"},
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "variable", "other"),
+    [
+        pytest.param("docs", "LOOPSCOPE_INDEX", "index", id="folder-over-index-variable"),
+        pytest.param("index", "LOOPSCOPE_DOCS", "docs", id="index-over-folder-variable"),
+    ],
+)
+def test_an_option_takes_the_place_of_a_variable_for_the_other_source(
+    monkeypatch: pytest.MonkeyPatch, given: str, variable: str, other: str
+) -> None:
+    monkeypatch.setenv(variable, "/no/such/place")
 
-    assert objects(result)[0]["attempts"][0]["chunks"][0]["id"] == "page#passwords"
+    settings = load_settings(**{given: "mine"})
+
+    assert getattr(settings, given) == Path("mine")
+    assert getattr(settings, other) is None
 
 
 @pytest.mark.parametrize(
@@ -287,13 +301,19 @@ def test_own_documents_are_indexed_and_asked(run: Run, password_page: Path, tmp_
     index = tmp_path / "new folder" / "own.index"
     (password_page / "photo.md").write_bytes(b"\0\1")
 
+    golden = tmp_path / "golden.yaml"
+    golden.write_text("- {question: 'password?', topic: on, answers: ['page#passwords']}\n")
+
     built = run("index", str(password_page), "--out", str(index), "--json")
-    asked = run("ask", "password?", "--index", str(index), "--no-topic-check", "--json")
+    asked = run(
+        "ask", "password?", "--index", str(index), "--model", "golden", "--golden", str(golden),
+        "--json",
+    )  # fmt: skip
 
     (report,) = objects(built)
     assert (report["n_chunks"], report["path"], built.stderr) == (1, str(index), "")
     assert report["skipped"] == [{"path": "photo.md", "reason": "binary content"}]
-    assert objects(asked)[0]["attempts"][0]["chunks"][0]["id"] == "page#passwords"
+    assert objects(asked)[0]["citations"] == ["page#passwords"]
 
 
 def test_an_index_never_takes_the_place_of_a_device_or_pipe(
@@ -357,6 +377,49 @@ def test_the_lab_refuses_what_it_could_only_ignore(
     assert problem in refusal(run("lab", *option))
 
 
+@pytest.fixture
+def two_questions(tmp_path: Path) -> Path:
+    """A golden set of which the local model refuses the second, an on-topic question."""
+    file = tmp_path / "golden.yaml"
+    file.write_text(
+        "- {question: 'Which payment methods do you take?', topic: on, answers: [payments]}\n"
+        "- {question: 'What is the tallest mountain?', topic: on, answers: [], phrasing: odd}\n"
+    )
+    return file
+
+
+def test_a_refused_on_topic_question_fails_the_lab_apart_from_what_was_not_found(
+    run: Run, two_questions: Path
+) -> None:
+    result = run(
+        "lab", "--golden", str(two_questions), "--model", "local", "--json",
+        "--max-false-rejections", "0",
+    )  # fmt: skip
+
+    figures = json.loads(result.stdout)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith("error: 1 on-topic questions were refused, expected at most 0")
+    assert figures["more"]["guardrail_false_rejections"] == [
+        {"question": "What is the tallest mountain?", "phrasing": "odd"}
+    ]
+    assert {row["no_results"] for row in figures["table3_golden_set_by_bound"]} == {0}
+
+
+def test_a_model_that_cannot_be_reached_fails_the_lab_with_its_report_printed(
+    run: Run, two_questions: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"  # of nobody in a moment
+    result = run(
+        "lab", "--golden", str(two_questions), "--model", "openai:x", "--base-url", address,
+        "--json", env={"OPENAI_API_KEY": "none"},
+    )  # fmt: skip
+
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("error: 8 turns failed, expected none")
+    assert len(json.loads(result.stdout)["more"]["failed"]) == 8
+
+
 # --- the surroundings ---
 
 
@@ -368,21 +431,36 @@ def test_every_command_says_what_it_does(run: Run) -> None:
     assert refusal(run("no-such-command")).startswith("Error: No such command")
 
 
-class FullDisk(io.StringIO):
+class Failing(io.StringIO):
+    """A standard output that the system refuses to write to."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.error = OSError(number, os.strerror(number))
+
     def write(self, text: str) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise self.error
 
 
-def test_a_full_disk_is_told_in_one_line(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        pytest.param(
+            errno.ENOSPC, "error: cannot read or write: got 'No space left on device'; "
+            "check the path, its rights and the disk.\n", id="full-disk-in-one-line",
+        ),
+        pytest.param(errno.EPIPE, "", id="reader-that-has-seen-enough-without-a-word"),
+    ],
+)  # fmt: skip
+def test_output_that_cannot_be_written_ends_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int, said: str
 ) -> None:
-    monkeypatch.setattr(sys, "stdout", FullDisk())
+    monkeypatch.setattr(sys, "stdout", Failing(number))
 
     with pytest.raises(SystemExit) as ended:
         main(["ask", WEATHER, "--model", "golden", "--json"])
 
-    assert ended.value.code == 1
-    assert capfd.readouterr().err.startswith("error: cannot read or write: got 'No space left")
+    assert (ended.value.code, capsys.readouterr().err) == (1, said)
 
 
 def test_closed_streams_are_empty_ones(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -427,30 +505,16 @@ def exchange(asking: Process, *questions: str) -> list[dict[str, Any]]:
     return [json.loads(asking.stdout.readline()) for _ in questions]
 
 
-def test_ctrl_c_between_two_questions_ends_without_a_traceback(
-    process: Callable[..., Process],
-) -> None:
-    asking = process("ask", "--file", "-", "--model", "golden", "--json")
-    (first,) = exchange(asking, WEATHER)
-    asking.send_signal(signal.SIGINT)
-    _, said = asking.communicate(timeout=120)
-
-    assert (first["outcome"], asking.returncode, said.strip()) == ("off_topic", 1, "Aborted!")
-
-
-def test_a_reader_that_has_seen_enough_ends_the_command_quietly_with_the_same_answers(
+def test_another_process_gives_the_same_answers_and_ends_at_ctrl_c_without_a_traceback(
     process: Callable[..., Process], run: Run
 ) -> None:
     asking = process("ask", "--file", "-", "--json", PYTHONHASHSEED="7")
     there = exchange(asking, PAYMENTS, DISCOUNT)
-    assert asking.stdin is not None and asking.stdout is not None and asking.stderr is not None
-    asking.stdout.close()
-    asking.stdin.write(f"{PAYMENTS}\n" * 3)
-    asking.stdin.close()
-    said = asking.stderr.read()
+    asking.send_signal(signal.SIGINT)
+    _, said = asking.communicate(timeout=120)
     here = objects(run("ask", "--file", "-", "--json", input=f"{PAYMENTS}\n{DISCOUNT}\n"))
 
     for answer in (*there, *here):
         del answer["duration_seconds"]
-    assert (asking.wait(timeout=120), said) == (1, "")
     assert there == here
+    assert (asking.returncode, said.strip()) == (1, "Aborted!")
