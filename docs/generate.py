@@ -12,6 +12,8 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from agent.demo.cases import CASES
+from agent.faults.catalogue import FAULTS
 from agent.graph import build_graph
 from agent.settings import Settings
 from telemetry.families import metric_set
@@ -49,8 +51,22 @@ def metrics() -> str:
     return "\n".join(rows)
 
 
-BLOCKS = {"graph": graph, "metrics": metrics, "settings": settings}
-FILES = ("README.md", "docs/reference.md", "docs/telemetry.md")
+def faults() -> str:
+    """Return the table of all faults, with the failure that the demo looks for."""
+    told = {case.fault: case for case in CASES}
+    rows = ["| fault | wraps | share | what it does | failure |", "|---|---|---|---|---|"]
+    for fault in FAULTS.values():
+        case = told[fault.name]
+        page = f"[{case.failure}](runbooks/{case.failure}.md)"
+        cause = f", cause {case.cause}" if case.cause else ""
+        rows.append(
+            f"| `{fault.name}` | {fault.wraps} | {fault.share:g} | {fault.does} | {page}{cause} |"
+        )
+    return "\n".join(rows)
+
+
+BLOCKS = {"faults": faults, "graph": graph, "metrics": metrics, "settings": settings}
+FILES = ("README.md", "docs/game-day.md", "docs/reference.md", "docs/telemetry.md")
 
 
 def filled(text: str) -> str:
