@@ -14,7 +14,7 @@ PYTEST_WORKERS ?= 2
 # What failed beside other tests is run once more alone: on a busy machine time-outs can be too short.
 AGAIN := $(BIN)/pytest --last-failed --last-failed-no-failures none
 
-.PHONY: help demo test check fmt lint types bench lock servers clean
+.PHONY: help demo demotest test check fmt lint types bench lock servers clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,10 @@ demo: $(READY) servers ## Ask the agent: the golden questions, then your own.
 
 test: $(READY) servers check ## Everything CI checks: lint, types, import rules, all tests with coverage.
 	@$(BIN)/pytest -n $(PYTEST_WORKERS) -m "not servers" --cov --cov-report= || $(AGAIN)
-	@$(BIN)/pytest -m servers --cov --cov-append --cov-report=term || $(AGAIN)
+	@$(BIN)/pytest -m servers --ignore=tests/agent/demo --cov --cov-append --cov-report=term || $(AGAIN)
+
+demotest: $(READY) servers ## The demo's own end-to-end tests: wall-clock, so on a machine with nothing else to do.
+	@$(BIN)/pytest -m servers tests/agent/demo
 
 check: lint types ## Lint, types and import rules, without the tests.
 
