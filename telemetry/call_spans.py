@@ -17,7 +17,7 @@ from telemetry.attributes import clean_all
 from telemetry.calls import LOCAL_STORES, CallHandler
 from telemetry.content import error_type
 from telemetry.execution import STOPPED, Execution
-from telemetry.messages import asked, finish_reasons, first_message, said
+from telemetry.messages import asked, finish_reasons, said
 from telemetry.readers import document_id, document_score
 from telemetry.report import UNKNOWN, Call
 
@@ -64,19 +64,9 @@ class SpanHandler(CallHandler):
 
     # -- model calls ---------------------------------------------------------------------------
 
-    def _begin(
-        self, operation: str, messages: Sequence[Sequence[BaseMessage]], event: dict[str, Any]
-    ) -> Call | None:
-        call = super()._begin(operation, messages, event)
-        if call is not None and self._makes_call_spans:
-            try:
-                call.resolve(self._turn)
-                self._start_span(call, messages)
-            except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
-                self._turn.probe.failed("model", error)
-        return call
-
-    def _start_span(self, call: Call, messages: Sequence[Sequence[BaseMessage]]) -> None:
+    def _start_span(
+        self, call: Call, messages: Sequence[Sequence[BaseMessage]], event: dict[str, Any]
+    ) -> None:
         model = call.probe.run_metrics.model_name(call.model)
         call.span = span = call.probe.tracer.start_span(
             f"{call.operation} {model}",
@@ -90,8 +80,8 @@ class SpanHandler(CallHandler):
             names.PROVIDER_NAME: call.provider,
             names.REQUEST_MODEL: call.model,
         }
-        temperature = call.metadata.get("ls_temperature")
-        max_tokens = call.metadata.get("ls_max_tokens")
+        metadata = event.get("metadata") or {}
+        temperature, max_tokens = metadata.get("ls_temperature"), metadata.get("ls_max_tokens")
         if temperature is not None or max_tokens is not None:
             attributes |= clean_all(
                 {names.REQUEST_TEMPERATURE: temperature, names.REQUEST_MAX_TOKENS: max_tokens}
@@ -102,20 +92,16 @@ class SpanHandler(CallHandler):
         if self._gate.is_open:
             self._show_messages(span, names.INPUT_MESSAGES, asked(messages))
 
-    def _ended(self, call: Call, response: LLMResult) -> None:
+    def _show(self, call: Call, response: LLMResult, message: Any) -> None:
         span = call.span
-        if not span.is_recording():
-            return
         attributes: dict[str, Any] = {} if call.usage is None else call.usage.attributes()
-        metadata = getattr(first_message(response), "response_metadata", None)
-        if metadata:
+        if metadata := getattr(message, "response_metadata", None):
             model = metadata.get("model_name") or metadata.get("model")
             if isinstance(model, str):
                 attributes[names.RESPONSE_MODEL] = model
             if isinstance(response_id := metadata.get("id"), str):
                 attributes[names.RESPONSE_ID] = response_id
-        reasons = finish_reasons(response)
-        if reasons:
+        if reasons := finish_reasons(response):
             attributes[names.RESPONSE_FINISH_REASONS] = reasons
         if call.first_chunk is not None:
             attributes[names.REQUEST_STREAM] = True
@@ -126,8 +112,8 @@ class SpanHandler(CallHandler):
             self._show_messages(span, names.OUTPUT_MESSAGES, said(response))
         span.end()
 
-    def _failed(self, call: Call, error: BaseException) -> None:
-        self._guard(self._fail, call.span, error)
+    def _show_failure(self, span: Span, error: BaseException) -> None:
+        self._guard(self._fail, span, error)
 
     def _fail(self, span: Span, error: BaseException) -> None:
         if not span.is_recording():

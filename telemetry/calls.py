@@ -6,7 +6,6 @@ retrievers only: LangChain skips it for every chain, tool and agent event.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -14,9 +13,11 @@ from uuid import UUID
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from langgraph.callbacks import GraphCallbackHandler, GraphInterruptEvent
+from opentelemetry.trace import INVALID_SPAN, Span
 
 from telemetry import names
 from telemetry.execution import STOPPED
+from telemetry.messages import first_message
 from telemetry.report import Call
 from telemetry.usage import usage_of
 
@@ -44,6 +45,7 @@ class CallHandler(GraphCallbackHandler):
 
     def __init__(self, turn: RunningTurn) -> None:
         self._turn = turn
+        self._makes_call_spans = False
         self._root: UUID | None = None
         self._open: dict[int, Call] = {}
         """By the integer of the run id: a UUID is slow to hash."""
@@ -96,13 +98,16 @@ class CallHandler(GraphCallbackHandler):
         call = self._open.pop(run_id.int, None)
         if call is None:
             return
-        call.seconds = time.perf_counter() - call.started
+        call.ended()
         self.calls.append(call)
         try:
-            call.usage = usage = usage_of(response, call.streamed)
+            message = first_message(response)
+            usage = usage_of(response, message, call.streamed)
             if usage is not None:
+                call.usage = usage
                 self._turn.book.tokens.append((usage.input_tokens or 0, usage.output_tokens or 0))
-            self._ended(call, response)
+            if call.span is not INVALID_SPAN:
+                self._show(call, response, message)
         except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
             self._turn.probe.failed("model", error)
 
@@ -111,10 +116,11 @@ class CallHandler(GraphCallbackHandler):
         call = self._open.pop(run_id.int, None)
         if call is None:
             return
-        call.seconds = time.perf_counter() - call.started
+        call.ended()
         call.is_error = not isinstance(error, STOPPED)
         self.calls.append(call)
-        self._failed(call, error)
+        if call.span is not INVALID_SPAN:
+            self._show_failure(call.span, error)
 
     def on_retriever_start(
         self,
@@ -133,24 +139,31 @@ class CallHandler(GraphCallbackHandler):
     def close(self) -> None:
         """End what a stream that nobody read to its end, or a stop, left open."""
         for call in list(self._open.values()):
-            call.seconds = time.perf_counter() - call.started
+            call.ended()
             self.calls.append(call)
         self._open.clear()
-        for call in self.calls:
-            call.resolve(self._turn)
 
     def _begin(
-        self, operation: str, _: Sequence[Sequence[BaseMessage]], event: dict[str, Any]
-    ) -> Call | None:
-        """Note a call that begins; None when it is known already."""
+        self, operation: str, messages: Sequence[Sequence[BaseMessage]], event: dict[str, Any]
+    ) -> None:
+        """Note a call that begins, once."""
         key = event["run_id"].int
         if key in self._open:
-            return None
-        call = self._open[key] = Call(operation, self._turn.executions, event)
-        return call
+            return
+        try:
+            call = self._open[key] = Call(self._turn, operation, event)
+            if self._makes_call_spans:
+                self._start_span(call, messages, event)
+        except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
+            self._turn.probe.failed("model", error)
 
-    def _ended(self, call: Call, response: LLMResult) -> None:
+    def _start_span(
+        self, call: Call, messages: Sequence[Sequence[BaseMessage]], event: dict[str, Any]
+    ) -> None:
+        """Begin the span of a call."""
+
+    def _show(self, call: Call, response: LLMResult, message: Any) -> None:
         """Show a call that came back."""
 
-    def _failed(self, call: Call, error: BaseException) -> None:
-        """Show a call that raised."""
+    def _show_failure(self, span: Span, error: BaseException) -> None:
+        """Show a call or a retrieval that raised."""

@@ -43,12 +43,13 @@ def first_message(response: LLMResult) -> Any:
 def finish_reasons(response: LLMResult) -> tuple[str, ...]:
     """Return why the model stopped, one a generation that says it."""
     reasons: list[str] = []
-    for generation in response.generations[0] if response.generations else ():
+    for generation in response.generations[0]:
         reason = None
         if info := generation.generation_info:
             reason = info.get("finish_reason")
-        if metadata := getattr(getattr(generation, "message", None), "response_metadata", None):
+        message = getattr(generation, "message", None)
+        if message is not None and (metadata := message.response_metadata):
             reason = metadata.get("finish_reason") or metadata.get("stop_reason") or reason
-        if isinstance(reason, str):
-            reasons.append(reason)
+        if reason is not None:
+            reasons.append(str(reason))
     return tuple(reasons)

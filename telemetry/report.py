@@ -28,9 +28,12 @@ UNKNOWN: Final = "unknown"
 class Call:
     """A model call under way, then one that has ended and is not counted yet.
 
+    LangGraph's metadata tells the node that makes it, also in a thread of the user's own; a call
+    between nodes is a router's. The model is named as LangChain names it.
+
     Args:
+        turn: The turn it belongs to.
         operation: `chat` or `text_completion`.
-        executions: The turn's open node executions, by LangGraph's namespace.
         event: What LangChain tells when a call begins.
     """
 
@@ -41,37 +44,27 @@ class Call:
     usage: Usage | None = None
     is_error = False
     seconds = 0.0
-    role = ""
-    """Role of the node that made it; empty until it is resolved."""
 
-    def __init__(
-        self, operation: str, executions: Mapping[str, Execution], event: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, turn: RunningTurn, operation: str, event: Mapping[str, Any]) -> None:
+        metadata: Mapping[str, Any] = event.get("metadata") or _NOTHING
         self.operation = operation
-        self._event = event
-        self.metadata: Mapping[str, Any] = event.get("metadata") or _NOTHING
-        self.execution = executions.get(self.metadata.get("langgraph_checkpoint_ns", ""))
-        self.started = time.perf_counter()
-
-    def resolve(self, turn: RunningTurn) -> None:
-        """Work out who made which call, and let go of what LangChain told.
-
-        LangGraph's metadata tells the node, also in a thread of the user's own; a call between
-        nodes is a router's. The model is named as LangChain names it.
-        """
-        if self.role:
-            return
-        metadata, execution = self.metadata, self.execution
-        provider = metadata.get("ls_provider") or UNKNOWN
-        model = metadata.get("ls_model_name") or _model_of(self._event) or provider
-        self.provider, self.model = str(provider), str(model)
+        self.provider = str(metadata.get("ls_provider") or UNKNOWN)
+        self.model = str(metadata.get("ls_model_name") or _model_of(event) or self.provider)
+        execution = turn.executions.get(metadata.get("langgraph_checkpoint_ns", ""))
+        self.execution: Execution | None = execution
+        """Of the node that makes the call, while it is under way."""
         if execution is not None:
             self.probe, self.role = execution.node.probe, execution.node.role
         else:
             node = metadata.get("langgraph_node", "")
             self.probe = turn.probe
             self.role = turn.probe.roles.get(f"{node}{ROUTER}") or turn.probe.role(node)
-        self._event = _NOTHING
+        self.started = time.perf_counter()
+
+    def ended(self) -> None:
+        """Note when the call ended, and let go of its node."""
+        self.seconds = time.perf_counter() - self.started
+        self.execution = None
 
     def got(self, chunk: Any) -> None:
         """Take a chunk of the stream."""

@@ -9,7 +9,6 @@ from typing import Any, Final
 from langchain_core.outputs import LLMResult
 
 from telemetry import names
-from telemetry.messages import first_message
 
 _INPUT_KEYS: Final = ("input_tokens", "prompt_tokens")
 _OUTPUT_KEYS: Final = ("output_tokens", "completion_tokens")
@@ -61,12 +60,19 @@ class StreamedUsage:
         return reports[-1] if rising else None
 
 
-def usage_of(response: LLMResult, streamed: StreamedUsage | None = None) -> Usage | None:
-    """Return the tokens of a finished call, None when the model reported none."""
-    message = first_message(response)
+def usage_of(
+    response: LLMResult, message: Any, streamed: StreamedUsage | None = None
+) -> Usage | None:
+    """Return the tokens of a finished call, None when the model reported none.
+
+    Args:
+        response: What the model replied.
+        message: Its first message.
+        streamed: What the chunks of a stream reported.
+    """
     usage = getattr(message, "usage_metadata", None)
     if not usage:
-        return _from_provider(response)
+        return _from_provider(response.llm_output) if response.llm_output else None
     total = streamed.total if streamed is not None else None
     return Usage(
         input_tokens=total[0] if total else usage.get("input_tokens"),
@@ -76,11 +82,8 @@ def usage_of(response: LLMResult, streamed: StreamedUsage | None = None) -> Usag
     )
 
 
-def _from_provider(response: LLMResult) -> Usage | None:
+def _from_provider(output: dict[str, Any]) -> Usage | None:
     """Read the older form, which some integrations put beside the message."""
-    output = response.llm_output
-    if not output:
-        return None
     usage = output.get("token_usage") or output.get("usage") or {}
     if not isinstance(usage, dict):
         return None
