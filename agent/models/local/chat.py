@@ -20,6 +20,7 @@ from agent.models.local.rewriter import rewrite
 from agent.models.local.topic import verdict
 from agent.models.local.understanding import Understanding
 from agent.retrieval.tfidf import CorpusChunk, TfidfIndex
+from agent.state import TopicVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +77,7 @@ class LocalChat(InProcessChat):
             case "enhance":
                 return {"question": self._enhance(data["question"], data["history"])}
             case "guard":
-                view = self.understanding.view(data["question"])
-                weights = self.understanding.weights
-                return {**verdict(view.topic, weights.topic, weights.topic_probability)}
+                return {**self._check_topic(data["question"])}
             case "grade":
                 view = self.understanding.view(data["question"])
                 is_relevant = passes(view, _Given(**data["chunk"]), self.understanding)
@@ -90,6 +89,14 @@ class LocalChat(InProcessChat):
                 passages: list[Passage] = [_Given(**chunk) for chunk in data["chunks"]]
                 return answer(view, passages, self.understanding)
         raise ModelRequestError(self.model_name, f"got the unknown task {task!r}")
+
+    def _check_topic(self, question: str) -> TopicVerdict:
+        """Judge the topic; labels of other documents never refuse what these documents answer."""
+        view, weights = self.understanding.view(question), self.understanding.weights
+        is_answered = view.answerable >= weights.answerable_logit
+        let_all_through = is_answered and not self.understanding.has_labels
+        threshold = 0.0 if let_all_through else weights.topic_probability
+        return verdict(view.topic, weights.topic, threshold)
 
     def _enhance(self, question: str, history: list[dict[str, str]]) -> str:
         asked = [message["text"] for message in history if message["role"] == "user"]

@@ -30,7 +30,7 @@ def ask(chat: LocalChat, question: str) -> Answer:
         pytest.param("Can I hire an electric bike?", "rental", id="hire"),
         pytest.param("How long is the guarantee on the frame?", "warranty", id="guarantee"),
         pytest.param("Are you open on Sunday?", "opening", id="open"),
-        pytest.param("Do you bring the bicycle to my house?", "delivery", id="bring"),
+        pytest.param("Is a new bicycle delivered to my house?", "delivery", id="delivered"),
         pytest.param("What do I get for my old bicycle?", "tradein", id="old-bicycle"),
     ],
 )
