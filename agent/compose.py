@@ -34,7 +34,7 @@ from telemetry import names
 from telemetry.content import ContentGate
 from telemetry.detectors import Finding, rewrite_effect
 from telemetry.endpoints import ExportOptions
-from telemetry.environment import report_tracers
+from telemetry.environment import report_tracers, silence_tracers
 from telemetry.export import Export, make_export, setup_export
 from telemetry.exposition import scrape
 from telemetry.families import metric_set
@@ -69,6 +69,8 @@ MAX_TITLES: Final = 8
 class Composition:
     """The parts that take long to make, made once; agents that differ in cheap settings from them.
 
+    Tracers of others that are on in this process are told of, or switched off with `local_only`.
+
     Args:
         settings: The user's settings.
         registry: Where the metrics go; a fresh one by default, so that two compositions in a
@@ -86,6 +88,10 @@ class Composition:
         registry: CollectorRegistry | None = None,
         records: Records | None = None,
     ) -> None:
+        if settings.local_only:
+            silence_tracers()
+        else:
+            report_tracers()
         self.settings = settings
         self.registry = registry if registry is not None else CollectorRegistry()
         self._observer = _Observer(records)
@@ -174,8 +180,7 @@ class Composition:
         )
 
     def set_up_export(self) -> Export:
-        """Send spans and events where the `OTEL_*` variables say; warn of other tracers."""
-        report_tracers()
+        """Send spans and events where the `OTEL_*` variables say."""
         options = ExportOptions(service_version=self.settings.version)
         return setup_export(options, dropped=metric_set(self.registry).dropped)
 

@@ -81,6 +81,10 @@ class Settings(BaseSettings):
         max_length=64,
         description="The label `version` of metrics and spans: what was deployed.",
     )
+    local_only: bool = Field(
+        default=False,
+        description="Switch off tracers beside ours, such as LangSmith, that a variable turned on.",
+    )
     recursion_limit: int | None = Field(
         default=None, ge=1, description="Backstop under the bound; default: just fits the bound."
     )

@@ -35,11 +35,13 @@ AGENT_OPTIONS = (
     _option("--topic-check/--no-topic-check"),
     _option("--router-order", type=click.Choice(get_args(RouterOrder))),
     _option("--records", metavar="PATH|URL|off"),
+    _option("--local-only", is_flag=True),
     _option("--rewrite-from", type=click.Choice(get_args(RewriteFrom))),
 )
 _FIELDS = (
     "model", "base_url", "docs", "index", "golden", "max_rewrites", "k", "min_score",
     "topic_check", "router_order", "rewrite_from", "records",
+    "local_only",
 )  # fmt: skip
 """Fields that an option sets; the others are set by their variable alone."""
 

@@ -294,6 +294,26 @@ def test_a_model_that_cannot_be_had_is_refused(
     assert problem in refusal(run("ask", WEATHER, "--model", model), exit_code)
 
 
+@pytest.mark.parametrize(
+    ("options", "said", "left"),
+    [
+        pytest.param((), "LANGSMITH_TRACING is set: questions, documents", "true", id="told-of"),
+        pytest.param(("--local-only",), "", "false", id="switched-off"),
+    ],
+)
+def test_a_tracer_of_others_is_told_of_or_switched_off(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    options: tuple[str, ...], said: str, left: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("LANGSMITH_TRACING", "true")
+
+    refusal(run("ask", "never heard of", "--model", "golden", "--docs", "/no/such", *options))
+
+    assert "\n".join(caplog.messages).startswith(said)
+    assert len(caplog.messages) == bool(said)
+    assert os.environ["LANGSMITH_TRACING"] == left
+
+
 # --- own documents ---
 
 
