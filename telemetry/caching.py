@@ -7,7 +7,6 @@ from typing import Any
 
 from langgraph.cache.base import BaseCache, FullKey, Namespace
 
-from telemetry import names
 from telemetry.execution import TURN, Execution, Node
 from telemetry.probe import Probe
 
@@ -65,7 +64,6 @@ class WatchedCache(BaseCache[Any]):
                     probe=self._probe,
                     path=name,
                     role=self._probe.role(name),
-                    span_name=names.SPAN_NODE.format(node=name),
                 )
                 execution = Execution(turn, node, f"cached:{key}", {})
                 execution.is_cached = True

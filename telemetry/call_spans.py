@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from langchain_core.messages import BaseMessage
@@ -16,13 +16,43 @@ from telemetry import names
 from telemetry.attributes import clean_all
 from telemetry.calls import LOCAL_STORES, CallHandler
 from telemetry.content import error_type
+from telemetry.documents import document_id, document_score
 from telemetry.execution import STOPPED, Execution
 from telemetry.messages import asked, finish_reasons, said
-from telemetry.readers import document_id, document_score
 from telemetry.report import UNKNOWN, Call
 
 if TYPE_CHECKING:
     from telemetry.running import RunningTurn
+
+
+MAX_KINDS: Final = 256
+"""Kinds of calls remembered of a graph. Chosen by us: a model's name may come from a request."""
+
+
+class CallKind:
+    """What the spans of all calls to one model have in common.
+
+    Args:
+        key: Operation, provider and model, and temperature and token limit as LangChain has them.
+        model_label: The model's name as a label, of few values.
+    """
+
+    __slots__ = ("attributes", "span_kind", "span_name")
+
+    def __init__(self, key: tuple[str, str, str, Any, Any], model_label: str) -> None:
+        operation, provider, model, temperature, max_tokens = key
+        self.span_name = f"{operation} {model_label}"
+        is_here = provider == names.IN_PROCESS_PROVIDER
+        self.span_kind = SpanKind.INTERNAL if is_here else SpanKind.CLIENT
+        self.attributes = clean_all(
+            {
+                names.OPERATION_NAME: operation,
+                names.PROVIDER_NAME: provider,
+                names.REQUEST_MODEL: model,
+                names.REQUEST_TEMPERATURE: temperature,
+                names.REQUEST_MAX_TOKENS: max_tokens,
+            }
+        )
 
 
 class SpanHandler(CallHandler):
@@ -31,6 +61,7 @@ class SpanHandler(CallHandler):
     def __init__(self, turn: RunningTurn) -> None:
         super().__init__(turn)
         self._gate = turn.probe.gate
+        self._shows_content = self._gate.is_open
         self._makes_call_spans = turn.probe.makes_call_spans()
         self._retrievals: dict[int, Span] = {}
 
@@ -67,29 +98,26 @@ class SpanHandler(CallHandler):
     def _start_span(
         self, call: Call, messages: Sequence[Sequence[BaseMessage]], event: dict[str, Any]
     ) -> None:
-        model = call.probe.run_metrics.model_name(call.model)
-        call.span = span = call.probe.tracer.start_span(
-            f"{call.operation} {model}",
-            self._parent(call.execution),
-            SpanKind.INTERNAL if call.provider == names.IN_PROCESS_PROVIDER else SpanKind.CLIENT,
+        probe = call.probe
+        metadata = event.get("metadata") or {}
+        key = (
+            call.operation, call.provider, call.model,
+            metadata.get("ls_temperature"), metadata.get("ls_max_tokens"),
+        )  # fmt: skip
+        kind = probe.call_kinds.get(key)
+        if kind is None:
+            kind = CallKind(key, probe.run_metrics.model_name(call.model))
+            if len(probe.call_kinds) < MAX_KINDS:
+                probe.call_kinds[key] = kind
+        call.span = span = probe.tracer.start_span(
+            kind.span_name, self._parent(call.execution), kind.span_kind
         )
         if not span.is_recording():
             return
-        attributes: dict[str, Any] = {
-            names.OPERATION_NAME: call.operation,
-            names.PROVIDER_NAME: call.provider,
-            names.REQUEST_MODEL: call.model,
-        }
-        metadata = event.get("metadata") or {}
-        temperature, max_tokens = metadata.get("ls_temperature"), metadata.get("ls_max_tokens")
-        if temperature is not None or max_tokens is not None:
-            attributes |= clean_all(
-                {names.REQUEST_TEMPERATURE: temperature, names.REQUEST_MAX_TOKENS: max_tokens}
-            )
+        span.set_attributes(kind.attributes)
         if self._turn.conversation is not None:
-            attributes[names.CONVERSATION_ID] = self._turn.conversation
-        span.set_attributes(attributes)
-        if self._gate.is_open:
+            span.set_attribute(names.CONVERSATION_ID, self._turn.conversation)
+        if self._shows_content:
             self._show_messages(span, names.INPUT_MESSAGES, asked(messages))
 
     def _show(self, call: Call, response: LLMResult, message: Any) -> None:
@@ -101,14 +129,16 @@ class SpanHandler(CallHandler):
                 attributes[names.RESPONSE_MODEL] = model
             if isinstance(response_id := metadata.get("id"), str):
                 attributes[names.RESPONSE_ID] = response_id
-        if reasons := finish_reasons(response):
+        if (metadata or response.generations[0][0].generation_info) and (
+            reasons := finish_reasons(response)
+        ):
             attributes[names.RESPONSE_FINISH_REASONS] = reasons
         if call.first_chunk is not None:
             attributes[names.REQUEST_STREAM] = True
             attributes[names.TIME_TO_FIRST_CHUNK] = call.first_chunk
         if attributes:
             span.set_attributes(attributes)
-        if self._gate.is_open:
+        if self._shows_content:
             self._show_messages(span, names.OUTPUT_MESSAGES, said(response))
         span.end()
 

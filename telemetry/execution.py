@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
@@ -59,7 +60,7 @@ class Within:
             TURN.reset(self._turn_token)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Node:
     """What is known of a node before it runs."""
 
@@ -67,11 +68,21 @@ class Node:
     path: str
     """Name, or `outer/inner` for a node of a subgraph."""
     role: str
-    span_name: str
     may_retry: bool = False
     """A retry policy may start it again after it raised."""
     may_time_out: bool = False
     """It may be stopped because it takes too long, and started again after that."""
+
+    @cached_property
+    def span_name(self) -> str:
+        """Name of its spans."""
+        return names.SPAN_NODE.format(node=self.path)
+
+    @cached_property
+    def attributes(self) -> Mapping[str, str]:
+        """What every span of it shows."""
+        shown = {names.RAG_NODE: self.path}
+        return shown if self.role == names.NONE else {**shown, names.RAG_ROLE: self.role}
 
 
 class Execution:
@@ -198,12 +209,10 @@ class Execution:
         if self.context is None:
             return
         shown: Attributes = {
-            names.RAG_NODE: node.path,
+            **node.attributes,
             names.RAG_STEP: self.step,
             names.RAG_ATTEMPT: turn.book.attempt,
         }
-        if node.role != names.NONE:
-            shown[names.RAG_ROLE] = node.role
         if self.tries > 1:
             shown[names.RAG_TRIES] = self.tries
         if self.is_cached:

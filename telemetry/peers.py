@@ -18,15 +18,13 @@ Each class is OpenTelemetry's kind of singleton, which knows whether it is at wo
 def makes_call_spans() -> bool:
     """Tell whether a known instrumentor of LangChain is at work in this process.
 
-    Looked up anew for each call, since it may be started and stopped after a graph was
+    Looked up anew for each turn, since it may be started and stopped after a graph was
     instrumented. Nothing is imported: one that is not imported is not at work.
     """
-    return any(_is_at_work(module, name) for module, name in _INSTRUMENTORS.items())
+    loaded = _INSTRUMENTORS.keys() & sys.modules.keys()
+    return any(_is_at_work(module, _INSTRUMENTORS[module]) for module in loaded)
 
 
 def _is_at_work(module: str, name: str) -> bool:
-    loaded = sys.modules.get(module)
-    if loaded is None:
-        return False
-    instrumentor = getattr(getattr(loaded, name, None), "_instance", None)
+    instrumentor = getattr(getattr(sys.modules.get(module), name, None), "_instance", None)
     return bool(getattr(instrumentor, "_is_instrumented_by_opentelemetry", False))

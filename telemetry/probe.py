@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from opentelemetry.trace import SpanContext, Tracer
 
@@ -20,6 +20,9 @@ from telemetry.families import MetricSet
 from telemetry.run_metrics import RunMetrics
 from telemetry.turn import Turn
 from telemetry.turn_metrics import TurnMetrics
+
+if TYPE_CHECKING:
+    from telemetry.call_spans import CallKind
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +72,8 @@ class Probe:
     steps_needed: Callable[[int], int | None]
     """Rewrite budget -> supersteps of the longest turn."""
     paused: PausedTurns = field(default_factory=lambda: PausedTurns(MAX_PAUSED))
+    call_kinds: dict[tuple[Any, ...], CallKind] = field(default_factory=dict)
+    """Kinds of model calls seen so far."""
     max_rewrites: int | None = None
     """The bound seen last, for the gauges."""
     _said: set[tuple[str, str]] = field(default_factory=set)

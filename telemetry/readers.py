@@ -6,18 +6,15 @@ for in the update first and then in the state, because a node may change a list 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
 from telemetry import names
-from telemetry.attributes import cut
-from telemetry.facts import Chunks, Grades, Readers, State, Statement, Update, Verdict, finite
+from telemetry.documents import document_id, field_of, id_and_score
+from telemetry.facts import Chunks, Grades, Readers, State, Statement, Update, Verdict
 
 MAX_CHUNKS: Final = 200
 """Chunks looked at in one retrieval. Chosen by us."""
-ID_BYTES: Final = 128
-"""Cap of a chunk id, UTF-8 bytes. Chosen by us."""
 
 _CHUNK_KEYS: Final = ("chunks", "documents", "docs", "retrieved_documents", "retrieved_docs")
 _ONE_CHUNK_KEYS: Final = ("chunk", "document", "doc")  # sent to a grader of one document
@@ -28,7 +25,6 @@ _STATEMENT_KEYS: Final = frozenset(
     ("outcome", "max_rewrites", "judgement_failures", "messages", *_REPLY_KEYS)
 )
 _TOPIC_KEYS: Final = ("topic", "topic_verdict", "on_topic")
-_SCORE_KEYS: Final = ("score", "relevance_score", "_score", "similarity")
 _GRADE_KEYS: Final = ("grade", "relevance", "is_relevant", "binary_score")
 _GRADE_WORDS: Final = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "relevant", "good", "useful"), True),
@@ -50,7 +46,7 @@ def read_chunks(update: Update, state: State) -> Chunks | None:
         found = _from_tool_messages(update.get("messages"))
     if found is None:
         return None
-    pairs = [_id_and_score(item) for item in found[:MAX_CHUNKS]]
+    pairs = [id_and_score(item) for item in found[:MAX_CHUNKS]]
     return Chunks(
         ids=tuple([id_ for id_, _ in pairs]),
         scores=tuple([score for _, score in pairs]),
@@ -64,12 +60,12 @@ def read_grades(update: Update, state: State, chunk_ids: Sequence[str]) -> Grade
     An execution that was sent a single document says nothing of the others.
     """
     only = _first({}, state, _ONE_CHUNK_KEYS)
-    if only is not None and (id_ := _chunk_id(only)) in chunk_ids:
+    if only is not None and (id_ := document_id(only)) in chunk_ids:
         chunk_ids = (id_,)
     attempts = update.get("attempts")
     if _is_list(attempts) and attempts and isinstance(attempts[-1], dict):
         graded = attempts[-1].get("chunks") or ()
-        return Grades({_chunk_id(chunk): _passed(chunk.get("grade")) for chunk in graded})
+        return Grades({id_and_score(c)[0]: _passed(c.get("grade")) for c in graded})
     for key in _GRADE_KEYS:
         value = update.get(key)
         if _is_list(value):
@@ -80,7 +76,7 @@ def read_grades(update: Update, state: State, chunk_ids: Sequence[str]) -> Grade
             return Grades(dict.fromkeys(chunk_ids, passed))
     kept = next((update[key] for key in _CHUNK_KEYS if key in update), None)
     if _is_list(kept):
-        ids = {_id_and_score(item)[0] for item in kept[:MAX_CHUNKS]}
+        ids = {id_and_score(item)[0] for item in kept[:MAX_CHUNKS]}
         return Grades({id_: id_ in ids for id_ in chunk_ids})
     return None
 
@@ -90,14 +86,14 @@ def read_verdict(update: Update, _: State) -> Verdict | None:
     topic = next((update[key] for key in _TOPIC_KEYS if key in update), None)
     if topic is None:
         return None
-    said = str(_field(topic, "classification") or _plain(topic)).strip().lower()
+    said = str(field_of(topic, "classification") or _plain(topic)).strip().lower()
     if said in _IRRELEVANT_WORDS:
         classification = names.IRRELEVANT
     elif said in _RELEVANT_WORDS:
         classification = names.RELEVANT
     else:
         return None
-    sure = str(_field(topic, "confidence") or names.CONFIDENCES[0]).strip().lower()
+    sure = str(field_of(topic, "confidence") or names.CONFIDENCES[0]).strip().lower()
     return Verdict(classification, sure if sure in names.CONFIDENCES else names.CONFIDENCES[0])
 
 
@@ -145,64 +141,22 @@ DEFAULT_READERS: Final = Readers(
 )
 
 
-def document_id(document: Any) -> str:
-    """Return a document's id; one without an id gets a hash of its text, never of its metadata."""
-    id_ = _field(document, "id")
-    if id_ is not None:
-        return cut(str(id_), ID_BYTES)
-    text = _field(document, "page_content") or _field(document, "text") or ""
-    sample = str(text)[:4096]  # enough to tell documents apart, whatever their size
-    data = f"{len(str(text))}:{sample}".encode("utf-8", "replace")
-    return hashlib.blake2b(data, digest_size=8).hexdigest()
-
-
-def document_score(document: Any) -> float | None:
-    """Return the retriever's score of a document: its own field, or a usual key of metadata."""
-    metadata = _field(document, "metadata")
-    for source in (document, metadata):
-        for key in _SCORE_KEYS:
-            score = finite(_field(source, key))
-            if score is not None:
-                return score
-    return None
-
-
-def _id_and_score(item: Any) -> tuple[str, float | None]:
-    if isinstance(item, tuple) and len(item) == 2:  # (document, score)
-        return _chunk_id(item[0]), finite(item[1])
-    if type(item) is dict and type(item.get("id")) is str:  # this project's chunk
-        return cut(item["id"], ID_BYTES), finite(item.get("score"))
-    return _chunk_id(item), document_score(item)
-
-
-def _chunk_id(item: Any) -> str:
-    if isinstance(item, str):  # a bare text: the state holds no documents
-        return document_id({"text": item})
-    return document_id(item)
-
-
 def _first(update: Update, state: State, keys: tuple[str, ...]) -> Any:
     """Return the first of the keys that the update has, else that the state has, else None."""
     for key in keys:
         if key in update:
             return update[key]
     for key in keys:
-        value = state.get(key) if type(state) is dict else _field(state, key)
+        value = state.get(key) if type(state) is dict else field_of(state, key)
         if value is not None:
             return value
     return None
 
 
-def _field(value: Any, key: str) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(key)
-    return None if isinstance(value, str) else getattr(value, key, None)
-
-
 def _plain(value: Any) -> Any:
     """Return the one field of a structured verdict, else the value."""
     for key in ("binary_score", "grade", "score", "relevant"):
-        inner = _field(value, key)
+        inner = field_of(value, key)
         if inner is not None:
             return inner
     return value
@@ -211,7 +165,7 @@ def _plain(value: Any) -> Any:
 def _passed(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
-    word = value if value in _GRADE_WORDS else str(value).strip().lower()
+    word = value if type(value) is str and value in _GRADE_WORDS else str(value).strip().lower()
     return _GRADE_WORDS.get(word)
 
 
@@ -267,10 +221,10 @@ def _text(message: Any) -> str | None:
         return message
     if isinstance(message, tuple) and len(message) == 2 and isinstance(message[1], str):
         return message[1]  # ("user", "text")
-    content = _field(message, "content")
+    content = field_of(message, "content")
     if isinstance(content, str):
         return content
-    text = _field(message, "text")
+    text = field_of(message, "text")
     return str(text) if isinstance(text, str) else None
 
 

@@ -14,7 +14,6 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.pregel.protocol import PregelProtocol
 from opentelemetry import context as otel
 
-from telemetry import names
 from telemetry.execution import EXHAUSTED, TURN, Execution, Node
 from telemetry.probe import Probe
 from telemetry.routing import CountedRouter
@@ -210,7 +209,6 @@ def _watched(graph: Graph, name: str, probe: Probe, path: str) -> Runnable[Any, 
         probe=probe,
         path=path,
         role=probe.role(path),
-        span_name=names.SPAN_NODE.format(node=path),
         may_retry=bool(node.retry_policy or graph.retry_policy),
         may_time_out=node.timeout is not None,
     )

@@ -12,10 +12,10 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.types import Command
 from pydantic import BaseModel
 
+from telemetry.documents import document_id
 from telemetry.facts import Chunks, Grades, Statement, Verdict
 from telemetry.readers import (
     DEFAULT_READERS,
-    document_id,
     read_chunks,
     read_grades,
     read_query,
