@@ -11,8 +11,11 @@ FLUSH_SECONDS = 2.0
 
 
 def _send_turn() -> SentTurn:
-    """Ask the first golden question through the whole of telemetry, and wait for its export."""
-    composition = Composition(Settings(model="golden"))
+    """Ask the first golden question through the whole of telemetry, and wait for its export.
+
+    It asks the handbook, whatever documents are set: only of it do we know what comes out.
+    """
+    composition = Composition(Settings(model="golden", docs=None, index=None, golden=None))
     export = composition.set_up_export()
     answer = composition.default_agent.answer(composition.golden.questions[0].question)
     export.release()
