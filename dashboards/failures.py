@@ -537,7 +537,7 @@ TRAFFIC_STOPPED: Final = Failure(
     commands=(
         _ask(f"sum by (<by>) ({names.OPEN_TURNS})"),
         _gained(names.TURNS, names.LABEL_OUTCOME),
-        'curl --fail --silent --show-error "$SERVICE/health"',
+        'curl --fail --silent --show-error "$SERVICE/healthz"',
     ),
     traces=f'{{ span.{names.OPERATION_NAME} = "{names.OPERATION_TURN}" }}',
 )
@@ -613,7 +613,7 @@ SPANS_DROPPED: Final = Failure(
     commands=(
         _gained(names.TELEMETRY_DROPPED, names.LABEL_SIGNAL),
         _gained(names.TELEMETRY_ERRORS, names.LABEL_WHERE),
-        'curl --fail --silent --show-error "$SERVICE/health"',
+        'curl --fail --silent --show-error "$SERVICE/healthz"',
     ),
     traces=f'{{ span.{names.OPERATION_NAME} = "{names.OPERATION_TURN}" }}',
     consequences=("telemetry_errors",),
