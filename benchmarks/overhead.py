@@ -273,7 +273,8 @@ def memory(turns: int) -> dict[str, float]:
     """Run turns of which a third is abandoned mid-stream; return the growth in MB."""
     graph, _ = watched(bench.build("x" * 4096))
     given = {"question": bench.QUESTION}
-    gauge = graph.loopscope_probe.metric_set.gauges["rag_open_turns"].labels("bench_agent")
+    books = graph.loopscope_probe.metric_set
+    gauge = books.gauges["rag_open_turns"].labels("bench_agent")
     sizes = []
     for turn in range(turns):
         if turn % 3 == 2:
@@ -284,6 +285,7 @@ def memory(turns: int) -> dict[str, float]:
         if turn == turns // 10 or turn == turns - 1:
             gc.collect()
             sizes.append(_rss())
+    books.count()
     return {"first_mb": sizes[0], "last_mb": sizes[1], "open_turns": gauge._value.get()}
 
 

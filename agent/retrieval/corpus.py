@@ -156,17 +156,21 @@ def _with_ids(drafts: list[_Draft]) -> list[CorpusChunk]:
                 raise DuplicateChunkError(draft.anchor, owners[draft.anchor], draft.source)
             owners[draft.anchor] = draft.source
     chunks = []
+    tried: dict[str, int] = {}
     for draft in drafts:
-        id_ = draft.anchor or _unused(draft.fallback, owners)
+        id_ = draft.anchor or _unused(draft.fallback, owners, tried)
         owners[id_] = draft.source
         chunks.append(CorpusChunk(id=id_, text=draft.text, title=draft.title, source=draft.source))
     return chunks
 
 
-def _unused(id_: str, taken: dict[str, str]) -> str:
-    """Return the id, or the first of `id~2`, `id~3`, ... that is not taken."""
-    candidate, number = id_, 1
-    while candidate in taken:
+def _unused(id_: str, taken: dict[str, str], tried: dict[str, int]) -> str:
+    """Return the id, or the first of `id~2`, `id~3`, ... that is not taken.
+
+    `tried` keeps the number each id has come to, so that many equal headings cost no search.
+    """
+    number = tried.get(id_, 1)
+    while (candidate := id_ if number == 1 else f"{id_}~{number}") in taken:
         number += 1
-        candidate = f"{id_}~{number}"
+    tried[id_] = number
     return candidate

@@ -51,9 +51,11 @@ def alive(pids: Sequence[int] | set[int]) -> list[int]:
 
 
 @pytest.fixture
-def servers() -> None:
+def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both servers are installed, and what a killed demo leaves lies in the test's own folder."""
     for name in ("prometheus", "prometheus-alertmanager"):
         need(name)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
 # Takes about 70 s: two stretches of several scaled windows, which nothing can shorten.
