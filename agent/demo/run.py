@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ class Show:
             await self._watch(prometheus, least=least, most=most)
             matrix = await self._matrix(prometheus)
             broken = await prometheus.rule_problems()
-        tallies = self._stage.tallies
+        tallies = copy.deepcopy(self._stage.tallies)  # the traffic goes on
         problems = [*matrix.problems(), *broken, *_unanswered(tallies)]
         return Result(
             matrix=matrix,
