@@ -29,11 +29,11 @@ Redact = Callable[[str], str]
 """Takes a text, returns what may leave. When it raises, the text stays inside."""
 
 _MADE_BY_A_MACHINE: Final = re.compile(
-    r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"  # a UUID
-    r"|(?=[0-9]*[a-f])[0-9a-f]{16,64}"  # a hexadecimal token; digits alone may be a card's
-    r"|[0-9A-HJKMNP-TV-Z]{26}"  # a ULID
-    r"|[A-Za-z]{0,12}[-_]?[0-9]{1,8}"  # a short word and a counter: thread-1, t42, 7
+    r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # a UUID
+    r"|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{32,64}"  # 128 to 256 bits in hexadecimal digits
+    r"|0(?=[0-9]*[A-Z])[0-9A-HJKMNP-TV-Z]{25}"  # a ULID of this millennium
 )
+"""Forms that nobody types. A short word and a number is none: `john1985` is a person's."""
 _SLUG: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -139,9 +139,9 @@ class ContentGate:
     def conversation(self, thread_id: str) -> str | None:
         """Return the id under which a conversation may be known outside.
 
-        A thread id that a machine made (a UUID, a token, a short word and a number) is given as
-        it is. Anything else may be a name or an address, and is given as a hash that is the same
-        for the same thread, unless content is on.
+        A thread id that certainly a machine made (a UUID, 128 bits or more in hexadecimal digits,
+        a ULID) is given as it is. Anything else may be a name, an address or a number of a
+        person, and is given as a hash that is the same for the same thread, unless content is on.
         """
         if _MADE_BY_A_MACHINE.fullmatch(thread_id):
             return thread_id

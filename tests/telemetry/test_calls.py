@@ -23,6 +23,7 @@ from loop_graphs import line_graph
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
+from telemetry.content import digest
 from telemetry.testing import Kit
 
 Usage = dict[str, Any] | None
@@ -102,7 +103,7 @@ def test_a_call_is_a_span_of_the_convention_under_its_node() -> None:
         "gen_ai.request.model": "parrot-1",
         "gen_ai.request.temperature": 0.5,
         "gen_ai.request.max_tokens": 99,
-        "gen_ai.conversation.id": "t-1",
+        "gen_ai.conversation.id": digest("t-1"),
         "gen_ai.usage.input_tokens": 10,
         "gen_ai.usage.output_tokens": 5,
         "gen_ai.usage.cache_read.input_tokens": 4,

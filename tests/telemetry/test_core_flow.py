@@ -23,6 +23,7 @@ from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 from telemetry import DEFAULT_READERS, Chunks
+from telemetry.content import digest
 from telemetry.testing import Kit
 
 THREAD = {"configurable": {"thread_id": "t-1"}}
@@ -871,4 +872,4 @@ async def test_within_a_graph_that_is_not_watched_it_is_a_turn_of_that_ones_thre
     assert kit.outcomes() == {"answered": 2}
     assert len(kit.trace_ids()) == 2
     turns = kit.named("invoke_workflow inner")
-    assert [span.attributes["gen_ai.conversation.id"] for span in turns] == ["t-1"] * 2
+    assert [span.attributes["gen_ai.conversation.id"] for span in turns] == [digest("t-1")] * 2

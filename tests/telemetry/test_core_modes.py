@@ -18,6 +18,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
+from telemetry.content import digest
 from telemetry.testing import Kit
 
 CHAT = ("chat scripted-1", [])
@@ -147,7 +148,7 @@ TURN = {
     "gen_ai.operation.name": "invoke_workflow",
     "gen_ai.agent.name": "support",
     "gen_ai.agent.version": "2026.11",
-    "gen_ai.conversation.id": "thread-7",
+    "gen_ai.conversation.id": digest("thread-7"),
     "rag.outcome": "no_results",
     "rag.reason": "nothing_passed",
     "rag.topic.classification": "relevant",
@@ -170,7 +171,7 @@ CALL = {
     "gen_ai.response.finish_reasons": ("stop",),
     "gen_ai.usage.input_tokens": 10,
     "gen_ai.usage.output_tokens": 5,
-    "gen_ai.conversation.id": "thread-7",
+    "gen_ai.conversation.id": digest("thread-7"),
 }
 NODES: dict[str, list[dict[str, Any]]] = {
     "node enhance_query": [{"rag.role": "enhance", "rag.step": 1, "rag.attempt": 0}],
