@@ -34,7 +34,7 @@ def subgraph_of(graph: Graph, node: str) -> Graph | None:
 def node_paths(graph: Graph, prefix: str = "") -> Iterator[str]:
     """Yield the nodes of a graph and, as `outer/inner`, of the graphs that are its nodes."""
     for node in graph.nodes:
-        if node.startswith("__"):
+        if node == START_NODE:  # the only one that runs nothing of the user's
             continue
         yield f"{prefix}{node}"
         if (inner := subgraph_of(graph, node)) is not None:

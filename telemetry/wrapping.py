@@ -17,7 +17,7 @@ from opentelemetry import context as otel
 from telemetry.execution import EXHAUSTED, TURN, Execution, Node
 from telemetry.probe import Probe
 from telemetry.routing import CountedRouter
-from telemetry.topology import DEFAULT_RECURSION_LIMIT, Graph, shown, subgraph_of
+from telemetry.topology import DEFAULT_RECURSION_LIMIT, START_NODE, Graph, shown, subgraph_of
 
 
 class Watched(Runnable[Any, Any]):
@@ -197,7 +197,7 @@ def watched_nodes(graph: Graph, probe: Probe, prefix: str = "") -> dict[str, Any
                 _counted(writer, probe, f"{prefix}{shown(name)}") for writer in node.writers
             ]
         }
-        if not name.startswith("__"):
+        if name != START_NODE:
             changes["bound"] = _watched(graph, name, probe, path)
         copies[name] = node.copy(changes)
     return copies

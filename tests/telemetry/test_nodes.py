@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from graphs import Scripted
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
@@ -17,6 +18,7 @@ from langgraph.errors import NodeTimeoutError
 from langgraph.graph import START, StateGraph
 from langgraph.types import CachePolicy, RetryPolicy, TimeoutPolicy
 from loop_graphs import LOOP_ROLES, line_graph, loop_graph
+from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 from telemetry.testing import Kit
@@ -131,6 +133,76 @@ def test_a_failed_node_that_a_handler_makes_good_does_not_fail_the_turn() -> Non
     assert kit.outcomes() == {"answered": 1}
     assert kit.counted("rag_node_errors_total", "node") == {("fail",): 1}
     assert kit.span("invoke_workflow handled").status.status_code is StatusCode.UNSET
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    ("is_default", "handler"),
+    [(False, "__error_handler__fail"), (True, "__default_error_handler__")],
+    ids=["of one node", "of all nodes"],
+)
+async def test_an_error_handler_is_a_node_with_a_span_a_time_and_its_model_calls(
+    is_default: bool, handler: str, is_async: bool
+) -> None:
+    kit = Kit()
+    model = Scripted()
+
+    def fail(_: dict[str, Any]) -> None:
+        raise ValueError
+
+    def apologise(_: dict[str, Any]) -> dict[str, Any]:
+        trace.get_tracer("mine", tracer_provider=kit.provider).start_span("mine").end()
+        return {"answer": model.invoke("say sorry").text}
+
+    graph = StateGraph(dict)
+    if is_default:
+        graph.set_node_defaults(error_handler=apologise)
+    graph.add_node("fail", fail, **({} if is_default else {"error_handler": apologise}))
+    graph.add_edge(START, "fail")
+    watched = kit.watch(graph.compile(name="handled"), {handler: "answer"})
+    await watched.ainvoke({}) if is_async else watched.invoke({})
+
+    assert kit.tree() == (
+        "invoke_workflow handled",
+        [("node fail", []), (f"node {handler}", [("mine", []), ("chat scripted-1", [])])],
+    )
+    assert kit.value("rag_node_duration_seconds_count", node=handler, role="answer") == 1
+    assert kit.counted("rag_llm_calls_total", "role") == {("answer",): 1}
+    assert kit.outcomes() == {"answered": 1}
+    assert kit.turn.last_node == handler
+
+
+def test_an_error_handler_that_fails_too_is_an_error_of_its_own() -> None:
+    kit = Kit()
+
+    def fail(_: dict[str, Any]) -> None:
+        raise ValueError
+
+    def fail_too(_: dict[str, Any]) -> None:
+        raise LookupError
+
+    graph = StateGraph(dict)
+    graph.add_node("fail", fail, error_handler=fail_too)
+    graph.add_edge(START, "fail")
+    with pytest.raises(LookupError):
+        kit.watch(graph.compile(name="handled")).invoke({})
+
+    assert kit.counted("rag_node_errors_total", "node", "error_type") == {
+        ("fail", "ValueError"): 1,
+        ("__error_handler__fail", "LookupError"): 1,
+    }
+    assert kit.outcomes() == {"error": 1}
+
+
+def test_nothing_but_langgraphs_own_start_goes_without_a_span() -> None:
+    kit = Kit()
+
+    def __mine__(_: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    kit.watch(line_graph(__mine__)).invoke({})
+
+    assert kit.tree() == ("invoke_workflow line", [("node __mine__", [])])
 
 
 # -- cached -------------------------------------------------------------------------------------
