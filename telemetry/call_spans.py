@@ -17,7 +17,7 @@ from telemetry.attributes import clean_all
 from telemetry.calls import LOCAL_STORES, CallHandler
 from telemetry.content import error_type
 from telemetry.documents import document_id, document_score
-from telemetry.execution import STOPPED, Execution
+from telemetry.execution import Execution, is_stop
 from telemetry.messages import asked, finish_reasons, said
 from telemetry.report import UNKNOWN, Call
 
@@ -148,7 +148,7 @@ class SpanHandler(CallHandler):
     def _fail(self, span: Span, error: BaseException) -> None:
         if not span.is_recording():
             return
-        if not isinstance(error, STOPPED):
+        if not is_stop(error):
             span.set_status(StatusCode.ERROR)
             span.set_attribute(names.ERROR_TYPE, error_type(error))
             span.add_event(names.EVENT_EXCEPTION, self._gate.exception(error))

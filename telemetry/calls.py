@@ -16,7 +16,7 @@ from langgraph.callbacks import GraphCallbackHandler, GraphInterruptEvent
 from opentelemetry.trace import INVALID_SPAN, Span
 
 from telemetry import names
-from telemetry.execution import STOPPED
+from telemetry.execution import is_stop
 from telemetry.messages import first_message
 from telemetry.report import Call
 from telemetry.usage import usage_of
@@ -117,7 +117,7 @@ class CallHandler(GraphCallbackHandler):
         if call is None:
             return
         call.ended()
-        call.is_error = not isinstance(error, STOPPED)
+        call.is_error = not is_stop(error)
         self.calls.append(call)
         if call.span is not INVALID_SPAN:
             self._show_failure(call.span, error)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
+from langgraph.errors import GraphBubbleUp, GraphInterrupt, NodeCancelledError, ParentCommand
 from opentelemetry import context as otel
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, Span, StatusCode, set_span_in_context
@@ -34,6 +34,21 @@ EXHAUSTED: Final = object()
 
 TURN: Final[ContextVar[RunningTurn | None]] = ContextVar("loopscope_turn", default=None)
 """The turn that the current context belongs to; it may have ended."""
+
+
+def is_stop(error: BaseException) -> bool:
+    """Return whether what a node or a call raises means that somebody stopped it.
+
+    A `CancelledError` that the code raised by itself stops nobody: LangGraph makes an error of
+    the node's of it, by the same rule.
+    """
+    if not isinstance(error, asyncio.CancelledError):
+        return isinstance(error, STOPPED)
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no event loop here, so nothing that could be cancelled
+        return False
+    return task is not None and task.cancelling() > 0
 
 
 def current_turn() -> RunningTurn | None:
@@ -166,12 +181,15 @@ class Execution:
                     self.turn.book.is_paused = True
             self._end(seconds)
             return
-        if isinstance(error, STOPPED):
+        if is_stop(error):
             if self.node.may_time_out:
                 self._ended = (time.time_ns(), seconds)
             else:
                 self._end(seconds)
             return
+        if isinstance(error, asyncio.CancelledError):  # the turn ends with this one of LangGraph's
+            cancelled, error = error, NodeCancelledError(self.node.path.rpartition("/")[2])
+            error.__cause__ = cancelled
         self._ended = (time.time_ns(), seconds)
         self._error = error
         if not self.node.may_retry:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, Literal, TypedDict
 
 import pytest
+from graphs import Scripted
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import GraphRecursionError
+from langgraph.errors import GraphRecursionError, NodeCancelledError
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from loop_graphs import LOOP_ROLES, line_graph, loop_graph
@@ -207,6 +208,69 @@ async def test_when_a_sibling_fails_the_stopped_node_is_no_error() -> None:
     assert errors(kit) == ["invoke_workflow pair", "node broken"]
     assert len(kit.spans) == 3
     assert kit.outcomes() == {"error": 1}
+
+
+async def cancels_itself(_: dict[str, Any]) -> None:
+    raise asyncio.CancelledError
+
+
+async def awaits_what_was_cancelled(_: dict[str, Any]) -> None:
+    work = asyncio.ensure_future(asyncio.sleep(10))
+    work.cancel()
+    await work
+
+
+async def calls_a_model_that_cancels_itself(_: dict[str, Any]) -> None:
+    Scripted(replies=[asyncio.CancelledError()]).invoke("hello")
+
+
+def cancels_itself_in_a_thread(_: dict[str, Any]) -> None:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        cancels_itself, awaits_what_was_cancelled, calls_a_model_that_cancels_itself,
+        cancels_itself_in_a_thread,
+    ],
+)  # fmt: skip
+async def test_a_node_that_cancels_itself_is_the_error_that_langgraph_makes_of_it(
+    node: Callable[..., Any],
+) -> None:
+    kit = Kit()
+    with pytest.raises(NodeCancelledError):
+        await kit.watch(line_graph(node)).ainvoke({})
+
+    kind = "NodeCancelledError"
+    failed = [name for name in errors(kit) if not name.startswith("chat")]
+    assert failed == ["invoke_workflow line", f"node {node.__name__}"]
+    assert {kit.span(name).attributes["error.type"] for name in failed} == {kind}
+    assert kit.counted("rag_node_errors_total", "error_type") == {(kind,): 1}
+    assert kit.outcomes() == {"error": 1}
+    assert kit.turn.error_type == kind
+    calls = kit.named("chat scripted-1")
+    failures = kit.value("gen_ai_client_operation_duration_seconds_count", error_type="_OTHER")
+    assert len(calls) == failures == len(errors(kit)) - 2
+
+
+async def test_a_node_that_somebody_cancels_is_no_error() -> None:
+    kit = Kit()
+
+    async def slow(_: dict[str, Any]) -> None:
+        started.set()
+        await asyncio.sleep(10)
+
+    started = asyncio.Event()
+    run = asyncio.create_task(kit.watch(line_graph(slow)).ainvoke({}))
+    await started.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+
+    assert kit.outcomes() == {"cancelled": 1}
+    assert errors(kit) == []
+    assert kit.value("rag_node_errors_total") == 0
 
 
 # -- control flow -------------------------------------------------------------------------------
