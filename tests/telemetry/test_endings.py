@@ -11,7 +11,7 @@ from graphs import Scripted
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError, NodeCancelledError
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, StreamWriter, interrupt
 from loop_graphs import LOOP_ROLES, line_graph, loop_graph
 from opentelemetry.trace import StatusCode
 
@@ -281,6 +281,18 @@ class Approval(TypedDict, total=False):
     answer: str
 
 
+THREAD = {"configurable": {"thread_id": "t-1"}}
+
+
+def approval_graph_that_streams() -> Any:
+    async def talk(_: dict[str, Any], writer: StreamWriter) -> dict[str, Any]:
+        writer("a word")
+        await asyncio.sleep(0)
+        return {}
+
+    return line_graph(talk, checkpointer=InMemorySaver())
+
+
 def approval_graph() -> Any:
     def ask(_: Approval) -> Approval:
         return {"approved": interrupt("may I?")}
@@ -330,6 +342,65 @@ def test_a_pause_between_nodes_is_interrupted_too(where: str) -> None:
     assert kit.outcomes() == {"interrupted": 1, "no_results": 1}
     assert errors(kit) == []
     assert len(kit.roots()[1].links) == 1
+
+
+async def take(graph: Any, count: int, *, is_async: bool, **options: Any) -> int:
+    """Read up to so many chunks of a stream and leave it; return how many came."""
+    taken = 0
+    if is_async:
+        chunks = graph.astream(QUESTION, THREAD, **options)
+        async for _ in chunks:
+            taken += 1
+            if taken == count:
+                break
+        await chunks.aclose()
+    else:
+        chunks = graph.stream(QUESTION, THREAD, **options)
+        for _ in chunks:
+            taken += 1
+            if taken == count:
+                break
+        chunks.close()
+    return taken
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["stream", "astream"])
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["by the call", "by the graph"])
+@pytest.mark.parametrize("mode", ["updates", "values", "checkpoints"])
+@pytest.mark.parametrize(
+    ("where", "following"), [("interrupt_before", "judge"), ("interrupt_after", "give_up")]
+)
+async def test_who_leaves_a_stream_is_interrupted_once_the_graph_has_paused_and_else_cancelled(
+    where: str, following: str, mode: Any, is_compiled: bool, is_async: bool
+) -> None:
+    pause = {where: ["judge"]}
+    outcomes: list[str] = []
+    for count in range(1, 20):
+        kit = Kit()
+        graph = kit.watch(
+            loop_graph(bound=0, checkpointer=InMemorySaver(), **(pause if is_compiled else {})),
+            LOOP_ROLES,
+        )
+        options = {"stream_mode": mode, **({} if is_compiled else pause)}
+        taken = await take(graph, count, is_async=is_async, **options)
+        is_paused = graph.get_state(THREAD).next == (following,)
+        assert kit.outcomes() == {"interrupted" if is_paused else "cancelled": 1}
+        outcomes.append(kit.turn.outcome)
+        if taken < count:
+            break
+
+    assert "cancelled" in outcomes
+    assert outcomes[-2:] == ["interrupted"] * 2  # at the last chunk too, not only at the end
+    assert outcomes == sorted(outcomes)
+
+
+async def test_who_leaves_while_a_node_runs_cannot_know_of_the_pause_after_it() -> None:
+    kit = Kit()
+    graph = kit.watch(approval_graph_that_streams())
+    taken = await take(graph, 1, is_async=True, stream_mode="custom", interrupt_after=["talk"])
+
+    assert taken == 1
+    assert kit.outcomes() == {"cancelled": 1}
 
 
 async def test_a_pause_of_an_async_stream_is_interrupted() -> None:
