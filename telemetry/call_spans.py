@@ -82,7 +82,10 @@ class SpanHandler(CallHandler):
 
     def close(self) -> None:
         """End what a stream that nobody read to its end, or a stop, left open."""
-        for span in [*(call.span for call in self._open.values()), *self._retrievals.values()]:
+        for span in [
+            *(call.span for call in list(self._open.values())),
+            *list(self._retrievals.values()),
+        ]:
             span.end()
         self._retrievals.clear()
         super().close()

@@ -6,6 +6,7 @@ retrievers only: LangChain skips it for every chain, tool and agent event.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from telemetry import names
 from telemetry.execution import is_stop
 from telemetry.messages import first_message
-from telemetry.report import Call
+from telemetry.report import Call, LateCall
 from telemetry.usage import usage_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ class CallHandler(GraphCallbackHandler):
         self._root: UUID | None = None
         self._open: dict[int, Call] = {}
         """By the integer of the run id: a UUID is slow to hash."""
+        self._left: dict[int, Call] = {}
+        """What was still open when the turn ended, and is counted with it."""
+        self._is_closed = False
         self.calls: list[Call] = []
         """The calls that have ended; all of them once the handler is closed."""
 
@@ -89,17 +93,16 @@ class CallHandler(GraphCallbackHandler):
         **_: Any,
     ) -> None:
         """Note when a stream begins and what usage its chunks report."""
-        call = self._open.get(run_id.int)
+        call = self._open.get(run_id.int) or self._left.get(run_id.int)
         if call is not None:
             call.got(chunk)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         """End a call that came back."""
-        call = self._open.pop(run_id.int, None)
+        call = self._open.pop(run_id.int, None) or self._left.get(run_id.int)
         if call is None:
             return
-        call.ended()
-        self.calls.append(call)
+        self._ended(call)
         try:
             message = first_message(response)
             usage = usage_of(response, message, call.streamed)
@@ -110,17 +113,20 @@ class CallHandler(GraphCallbackHandler):
                 self._show(call, response, message)
         except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
             self._turn.probe.failed("model", error)
+        if self._is_closed:
+            self._count_late(run_id, call)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         """End a call that raised."""
         call = self._open.pop(run_id.int, None)
         if call is None:
             return
-        call.ended()
         call.is_error = not is_stop(error)
-        self.calls.append(call)
+        self._ended(call)
         if call.span is not INVALID_SPAN:
             self._show_failure(call.span, error)
+        if self._is_closed:
+            self._count_late(run_id, call)
 
     def on_retriever_start(
         self,
@@ -138,10 +144,26 @@ class CallHandler(GraphCallbackHandler):
 
     def close(self) -> None:
         """End what a stream that nobody read to its end, or a stop, left open."""
-        for call in list(self._open.values()):
+        while self._open:
+            key, call = self._open.popitem()
+            self._ended(call)
+            late = self._left[key] = copy.copy(call)  # the turn's own is counted as it is now
+            late.span = INVALID_SPAN  # it has ended too
+        self._is_closed = True
+
+    def _ended(self, call: Call) -> None:
+        """Note that a call ended, among those of the turn unless that has ended first."""
+        if not self._is_closed:
             call.ended()
             self.calls.append(call)
-        self._open.clear()
+
+    def _count_late(self, run_id: UUID, call: Call) -> None:
+        """Count a call of a background task that outlived the turn, or its tokens alone."""
+        try:
+            was_counted = self._left.pop(run_id.int, None) is not None
+            self._turn.probe.metric_set.post(LateCall(call, was_counted=was_counted))
+        except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
+            self._turn.probe.failed("model", error)
 
     def _begin(
         self, operation: str, messages: Sequence[Sequence[BaseMessage]], event: dict[str, Any]

@@ -56,7 +56,7 @@ class Call:
         if execution is not None:
             self.probe, self.role = execution.node.probe, execution.node.role
         else:
-            node = metadata.get("langgraph_node", "")
+            node = _path(metadata)
             self.probe = turn.probe
             self.role = turn.probe.roles.get(f"{node}{ROUTER}") or turn.probe.role(node)
         self.started = time.perf_counter()
@@ -73,16 +73,25 @@ class Call:
             self.first_chunk = time.perf_counter() - self.started
         self.streamed.add(chunk)
 
-    def count(self) -> None:
+    def count(self, *, only_tokens: bool = False) -> None:
         """Count the time and the tokens of the call."""
         metrics = self.probe.run_metrics.call(self.operation, self.provider, self.model)
-        metrics.observe(self.seconds, is_error=self.is_error)
+        if not only_tokens:
+            metrics.observe(self.seconds, is_error=self.is_error)
         if self.usage is not None:
             metrics.tokens(names.INPUT, self.usage.input_tokens or 0)
             metrics.tokens(names.OUTPUT, self.usage.output_tokens or 0)
 
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def _path(metadata: Mapping[str, Any]) -> str:
+    """Return the path of the node that LangGraph's metadata names: `outer:1|inner:2` has both."""
+    namespace = metadata.get("langgraph_checkpoint_ns")
+    if not namespace or "|" not in namespace:
+        return str(metadata.get("langgraph_node", ""))
+    return "/".join([task.partition(":")[0] for task in namespace.split("|")])
 
 
 def _model_of(event: Mapping[str, Any]) -> Any:
@@ -146,3 +155,31 @@ class TurnReport:
         made = Counter([(call.probe, call.role, call.model) for call in self._calls])
         for (probe, role, model), count in made.items():
             probe.run_metrics.llm_calls(role, model, count)
+
+
+class LateCall:
+    """A model call that ended after its turn, ready to be counted.
+
+    Args:
+        call: The call.
+        was_counted: It was under way when the turn ended, and counted with it: only the tokens
+            that it reported since are missing.
+    """
+
+    __slots__ = ("_call", "_was_counted")
+
+    def __init__(self, call: Call, *, was_counted: bool) -> None:
+        self._call = call
+        self._was_counted = was_counted
+        if not was_counted:
+            call.ended()
+
+    def __call__(self) -> None:
+        """Count the call, or its tokens. Never raises."""
+        call = self._call
+        try:
+            call.count(only_tokens=self._was_counted)
+            if not self._was_counted:
+                call.probe.run_metrics.llm_calls(call.role, call.model, 1)
+        except Exception as error:  # noqa: BLE001 - the rest of the books goes on
+            call.probe.failed("model", error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -18,9 +18,9 @@ from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.retrievers import BaseRetriever
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from loop_graphs import line_graph
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
 from opentelemetry.trace import SpanKind, StatusCode
 
 from telemetry.content import digest
@@ -457,3 +457,140 @@ async def test_async_calls_do_not_hop_to_a_thread() -> None:
 
     assert threads[0] == threads[1]
     assert len(kit.named("chat parrot-1")) == 1
+
+
+# -- calls that outlive their turn ----------------------------------------------------------------
+
+
+class Slow(Streaming):
+    """Waits for the test before it answers, the first time after its stream has begun."""
+
+    gate: Any = None
+
+    async def _agenerate(self, *arguments: Any, **options: Any) -> Any:
+        await self.gate.wait()
+        return self._generate(*arguments)
+
+    async def _astream(self, *_: Any, run_manager: Any = None, **__: Any) -> Any:
+        for usage in self.chunks:
+            chunk = ChatGenerationChunk(message=AIMessageChunk("a ", usage_metadata=usage))
+            if run_manager:
+                await run_manager.on_llm_new_token("a ", chunk=chunk)
+            yield chunk
+            await self.gate.wait()
+
+
+def in_the_background(make: Callable[[], Any], tasks: list[Any], *, starts: bool) -> Any:
+    """Return a node that leaves a task behind, whose call begins in the turn or after it."""
+
+    async def leave(_: dict[str, Any]) -> dict[str, Any]:
+        tasks.append(asyncio.ensure_future(make()))
+        if starts:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        return {}
+
+    return leave
+
+
+@pytest.mark.parametrize("is_batched", [True, False], ids=["batched", "counted at once"])
+@pytest.mark.parametrize("starts", [True, False], ids=["begun in the turn", "begun after it"])
+@pytest.mark.parametrize("is_stream", [False, True], ids=["call", "stream"])
+@pytest.mark.parametrize("is_recorded", [True, False], ids=["recorded", "not recorded"])
+async def test_a_call_that_outlives_its_turn_is_counted_once_with_its_tokens_and_role(
+    is_recorded: bool, is_stream: bool, starts: bool, is_batched: bool
+) -> None:
+    kit = Kit(ALWAYS_ON if is_recorded else ALWAYS_OFF)
+    gate, begin = asyncio.Event(), asyncio.Event()
+    model = Slow(usage=TEN_AND_FIVE, chunks=[None, TEN_AND_FIVE], gate=gate)
+
+    async def call() -> None:
+        if not starts:
+            await begin.wait()
+        if is_stream:
+            async for _ in model.astream("hi"):
+                pass
+        else:
+            await model.ainvoke("hi")
+
+    tasks: list[Any] = []
+    leave = in_the_background(call, tasks, starts=starts)
+    await kit.watch(line_graph(leave), {"leave": "answer"}).ainvoke({})
+    if not is_batched:
+        kit.scrape()
+    assert kit.turn.llm_calls == (1 if starts else 0)
+    begin.set()
+    gate.set()
+    await tasks[0]
+
+    assert kit.counted("rag_llm_calls_total", "role", "model") == {("answer", "parrot-1"): 1}
+    assert kit.value("gen_ai_client_operation_duration_seconds_count") == 1
+    assert kit.value("gen_ai_client_token_usage_sum", gen_ai_token_type="input") == 10
+    assert kit.value("gen_ai_client_token_usage_sum", gen_ai_token_type="output") == 5
+    assert kit.outcomes() == {"answered": 1}
+    assert kit.value("rag_telemetry_errors_total") == 0
+    assert len(kit.named("chat parrot-1")) == (1 if is_recorded else 0)
+
+
+async def test_a_call_that_fails_after_its_turn_is_a_failed_call() -> None:
+    kit = Kit()
+    gate = asyncio.Event()
+    tasks: list[Any] = []
+    model = Slow(error=ConnectionError(), gate=gate)
+
+    async def call() -> None:
+        await gate.wait()
+        with pytest.raises(ConnectionError):
+            await model.ainvoke("hi")
+
+    leave = in_the_background(call, tasks, starts=False)
+    await kit.watch(line_graph(leave), {"leave": "answer"}).ainvoke({})
+    gate.set()
+    await tasks[0]
+
+    assert kit.value("gen_ai_client_operation_duration_seconds_count", error_type="_OTHER") == 1
+    assert kit.counted("rag_llm_calls_total", "role") == {("answer",): 1}
+    assert kit.outcomes() == {"answered": 1}
+
+
+async def test_a_late_call_of_a_node_of_a_subgraph_has_that_nodes_role() -> None:
+    kit = Kit()
+    gate = asyncio.Event()
+    gate.set()
+    begin = asyncio.Event()
+    tasks: list[Any] = []
+
+    async def call() -> None:
+        await begin.wait()
+        await Slow(gate=gate).ainvoke("hi")
+
+    inner = line_graph(in_the_background(call, tasks, starts=False))
+    graph = StateGraph(dict)
+    graph.add_node("sub", inner)
+    graph.add_edge(START, "sub")
+    roles = {"sub/leave": "rewrite"}
+    await kit.watch(graph.compile(name="outer"), roles).ainvoke({})
+    begin.set()
+    await tasks[0]
+
+    assert kit.counted("rag_llm_calls_total", "role") == {("rewrite",): 1}
+
+
+def test_a_call_of_a_router_in_a_subgraph_has_that_routers_role() -> None:
+    kit = Kit()
+    model = Parrot()
+
+    def judge(_: dict[str, Any]) -> str:
+        model.invoke("good?")
+        return END
+
+    inner = StateGraph(dict)
+    inner.add_node("search", lambda _: {})
+    inner.add_edge(START, "search")
+    inner.add_conditional_edges("search", judge, [END])
+    graph = StateGraph(dict)
+    graph.add_node("sub", inner.compile())
+    graph.add_edge(START, "sub")
+    kit.watch(graph.compile(name="outer"), {"sub/search:router": "grade"}).invoke({})
+
+    assert kit.counted("rag_llm_calls_total", "role") == {("grade",): 1}
