@@ -1,30 +1,34 @@
-"""The graph's five jobs, done by any chat model: each a generator body that ends in a judgement.
+"""The graph's jobs, done by any chat model: each a generator body that ends in a judgement.
 
 A judgement that fails is tried once more and then replaced by the role's declared fallback, which
 is never a verdict made out of the failure:
 
-    enhance   the question as it was asked
+    enhance   the question as it was asked, after the one that it clarifies
     guard     RELEVANT with LOW confidence: let through
+    clarify   a fixed question
     grade     ungraded: the chunk is kept
     rewrite   the query unchanged
     answer    None: the node replies with a fixed text
+
+A second model, where there is one, is asked once before the fallback; not after a refusal, which is
+an answer. A model that was given up for the second one is left alone for `REST_SECONDS`, so that an
+outage costs its time-outs once and not in every judgement.
 
 This is the only layer that retries; models are built without retries of their own.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AnyMessage, HumanMessage
-from langchain_core.runnables import Runnable, RunnableConfig
 
+from agent.models.asking import ask
 from agent.models.failures import UnusableReplyError
 from agent.models.replies import FORMS, read_answer, read_verdict
 from agent.models.requests import request
@@ -39,15 +43,16 @@ from agent.state import (
     Role,
     TopicVerdict,
 )
-from agent.steps import Call, Steps
+from agent.steps import Steps
 
 T = TypeVar("T")
 
 RETRIES: Final = 1
 """Further calls after a failed one, for one judgement. Chosen by us: a second failure rarely heals
 within the time a customer waits."""
-MAX_WAIT_SECONDS: Final = 5.0
-"""Longest wait before a retry, whatever a rate limit's Retry-After asks for. Chosen by us."""
+REST_SECONDS: Final = 30.0
+"""How long a model that failed is not asked while a second one answers. Chosen by us: as long as
+its time-out, so that an outage takes at most every other half minute of one judgement."""
 DEFAULT_SUBJECTS: Final = (
     "a company's services, their prices, its support procedures and the company itself"
 )
@@ -69,31 +74,36 @@ def maximum_model_calls(
     *,
     has_history: bool = True,
     has_topic_check: bool = True,
+    has_second_model: bool = False,
 ) -> int:
     """Return the most model calls that one turn can make, whatever fails.
 
     The longest turn judges 1 enhancement, 1 topic, k chunks in each of m + 1 retrievals,
-    m rewrites and 1 answer; each judgement makes at most 1 + `RETRIES` calls:
-    (1 + RETRIES) * (has_history + has_topic_check + k * (m + 1) + m + 1).
+    m rewrites and 1 answer; each judgement makes at most 1 + `RETRIES` calls, and one of the
+    second model: (1 + RETRIES + has_second_model) *
+    (has_history + has_topic_check + k * (m + 1) + m + 1).
 
     Args:
         max_rewrites: The bound m, 0 or more.
         chunks_per_retrieval: k, the chunks that one retrieval returns at most.
         has_history: Whether earlier turns exist; a first turn makes no enhancement call.
         has_topic_check: Whether the graph has its guardrail.
+        has_second_model: Whether a second model is asked where the first one fails.
     """
     grades = chunks_per_retrieval * (max_rewrites + 1)
-    return (1 + RETRIES) * (has_history + has_topic_check + grades + max_rewrites + 1)
+    judgements = has_history + has_topic_check + grades + max_rewrites + 1
+    return (1 + RETRIES + has_second_model) * judgements
 
 
 class SupportModel:
-    """Does the five jobs with one chat model, or with another one for some of the roles."""
+    """Does the jobs with one chat model, or with another one for some of the roles."""
 
     def __init__(
         self,
         model: BaseChatModel,
         *,
         by_role: Mapping[Role, BaseChatModel] | None = None,
+        second: BaseChatModel | None = None,
         subjects: str = DEFAULT_SUBJECTS,
         structured_method: StructuredMethod = "auto",
     ) -> None:
@@ -102,6 +112,7 @@ class SupportModel:
         Args:
             model: Does every role that `by_role` does not name.
             by_role: Other models for some roles, for example a cheaper one for `grade`.
+            second: Asked once where a role's model gave no usable reply.
             subjects: What the documents are about, in words, for the topic check.
             structured_method: How schemas reach the model.
         """
@@ -111,24 +122,49 @@ class SupportModel:
             role: StructuredOutput(other, structured_method)
             for role, other in (by_role or {}).items()
         }
+        self._second = StructuredOutput(second, structured_method) if second is not None else None
+        self._rests_until: dict[int, float] = {}
+        """Id of a model's output -> when it is asked again, on the monotonic clock."""
 
     def structured_method(self, role: Role) -> StructuredMethod:
         """Return how the role's verdicts are asked for now; `prompt` when only words work."""
         return self._output(role).method
 
-    def enhance(self, history: Sequence[AnyMessage], question: str) -> Steps[Judgement[str]]:
-        """Make a follow-up question standalone; falls back to the question as it is."""
+    def enhance(
+        self, history: Sequence[AnyMessage], question: str, *, asked_back: bool = False
+    ) -> Steps[Judgement[str]]:
+        """Make a follow-up question standalone; falls back to the question as it is.
+
+        Args:
+            history: Earlier questions and replies, oldest first.
+            question: What was said now.
+            asked_back: It replies to a clarifying question, so that it means nothing without the
+                question before, which the fallback then puts in front of it.
+        """
         said = [
             {"role": "user" if isinstance(m, HumanMessage) else "assistant", "text": str(m.text)}
             for m in history
         ]
-        data = {"history": said, "question": question}
-        return (yield from self._judge("enhance", data, lambda v: v["question"], question))
+        data: dict[str, Any] = {"history": said, "question": question}
+        fallback = question
+        if asked_back:
+            data["asked_back"] = True
+            fallback = " ".join([*[m["text"] for m in said if m["role"] == "user"][-1:], question])
+        return (yield from self._judge("enhance", data, lambda v: v["question"], fallback))
 
     def check_topic(self, question: str) -> Steps[Judgement[TopicVerdict]]:
         """Judge whether the question is in scope; falls back to RELEVANT with LOW confidence."""
         let_through: TopicVerdict = {"classification": "RELEVANT", "confidence": "LOW"}
         return (yield from self._judge("guard", {"question": question}, _topic, let_through))
+
+    def clarify(self, question: str) -> Steps[Judgement[str]]:
+        """Word the question that asks what was meant; falls back to a fixed one."""
+        asked = (
+            "I am not sure that I understand. "
+            f"I can help with {self.subjects}: what would you like to know?"
+        )
+        data = {"question": question}
+        return (yield from self._judge("clarify", data, lambda v: v["question"], asked))
 
     def grade(self, question: str, chunk: Chunk) -> Steps[Judgement[Grade]]:
         """Judge whether a chunk helps to answer the question; falls back to `ungraded`."""
@@ -174,48 +210,38 @@ class SupportModel:
     def _try(
         self, role: Role, data: dict[str, Any], read: Callable[[Any], T], fallback: T
     ) -> Steps[Judgement[T]]:
-        """Make the call, and once more after a failure that may pass; then fall back."""
-        output = self._output(role)
+        """Ask the role's model, then the second one; then fall back."""
         messages = request(role, data, subjects=self.subjects)
-        target, rejected = output.target(role), ""
-        for _ in range(1 + RETRIES):
-            (result,) = yield [Call(target=target, value=messages, is_model_call=True)]
-            if rejected and not isinstance(result, Exception):
-                output.give_up(rejected)
+        failure: UnusableReplyError | None = None
+        for output, tries in self._asked(role):
             try:
-                return Judgement(value=read(result))
+                value = yield from ask(output, role, messages, read, tries=tries)
             except UnusableReplyError as error:
                 failure = error
-            _LOG.info("the model's %s reply is unusable: %s", role, failure)
-            if failure.is_schema_rejected and target is not output.model:
-                target, rejected = output.model, failure.detail
-            elif failure.is_final:
+            else:
+                if failure is not None and output is self._second:
+                    self._rests_until[id(self._output(role))] = time.monotonic() + REST_SECONDS
+                return Judgement(value=value)
+            if failure.reason == "refused":
                 break
-            elif failure.wait_seconds:
-                target = AfterWait(target, min(failure.wait_seconds, MAX_WAIT_SECONDS))
+        assert failure is not None, "at least one model is asked"
         _LOG.warning("no usable %s reply, the role's fallback is used: %s", role, failure)
         return Judgement(value=fallback, failure=failure.reason)
 
+    def _asked(self, role: Role) -> Iterator[tuple[StructuredOutput, int]]:
+        """Yield each model to ask, and how many calls it may take."""
+        first, second = self._output(role), self._second
+        if second is None:
+            yield first, 1 + RETRIES
+        elif time.monotonic() < self._rests_until.get(id(first), 0.0):
+            yield second, 1 + RETRIES
+            yield first, 1
+        else:
+            yield first, 1 + RETRIES
+            yield second, 1
+
     def _output(self, role: Role) -> StructuredOutput:
         return self._by_role.get(role, self._default)
-
-
-class AfterWait(Runnable[Any, Any]):
-    """Another runnable, called after a wait: what a rate limit asks for."""
-
-    def __init__(self, target: Runnable[Any, Any], seconds: float) -> None:
-        self.target = target
-        self.seconds = seconds
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
-        """Wait in this thread, then call the target."""
-        time.sleep(self.seconds)
-        return self.target.invoke(input, config)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
-        """Wait without blocking the loop, then call the target."""
-        await asyncio.sleep(self.seconds)
-        return await self.target.ainvoke(input, config)
 
 
 def _topic(verdict: dict[str, str]) -> TopicVerdict:

@@ -32,9 +32,10 @@ from pydantic import SecretStr
 
 from agent.context import AgentContext
 from agent.graph import build_graph
+from agent.models.asking import AfterWait
 from agent.models.build import ModelSettings, build_model
 from agent.models.structured import StructuredMethod
-from agent.models.support import AfterWait, SupportModel, maximum_model_calls
+from agent.models.support import SupportModel, maximum_model_calls
 from agent.service import SupportAgent
 from agent.state import Chunk, FailureReason
 from agent.steps import Steps
