@@ -9,6 +9,9 @@ They are raised while telemetry is set up or read, never while a graph runs.
     ├── RecordsVersionError     records_version      the store has another schema version
     ├── RecordsUnavailableError records_unavailable  the store cannot be opened, read or written
     ├── RecordsQueryError       records_query        a column or limit that cannot be asked for
+    ├── CompareInputError       compare_input        a side of a comparison that makes no sense
+    ├── NoChangeError           no_change            every turn is of one build
+    ├── NothingComparedError    nothing_compared     the data of a comparison cannot be read
     ├── NotAGraphError          not_a_graph          something else was to be instrumented
     ├── UnknownNodeError        unknown_node         a role was given to a node that is not there
     └── UnknownRoleError        unknown_role         a role that telemetry does not know
@@ -101,6 +104,39 @@ class RecordsQueryError(TelemetryError):
             f"cannot ask the turn records for {what} {got!r}, expected one of "
             f"{', '.join(sorted(known))}. Choose one of them."
         )
+
+
+class CompareInputError(TelemetryError):
+    """What a comparison was asked for makes no sense, or is not there."""
+
+    code = "compare_input"
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, option: str, got: object, expected: str, fix: str) -> None:
+        super().__init__(f"{option}: got {got!r}, expected {expected}. {fix}")
+
+
+class NoChangeError(TelemetryError):
+    """The build never changed, so there is nothing around which to compare."""
+
+    code = "no_change"
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, build: str, since: str) -> None:
+        super().__init__(
+            f"no change found: got one build ({build}) since {since}, expected two. "
+            "Name the sides, for example --before 2d..1d --after 1d..."
+        )
+
+
+class NothingComparedError(TelemetryError):
+    """The data of a comparison cannot be read: 4, since 1 would mean worse."""
+
+    code = "nothing_compared"
+    exit_code: ClassVar[int] = 4
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
 
 
 class NotAGraphError(TelemetryError):
