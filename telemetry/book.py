@@ -24,13 +24,29 @@ _PRECEDENCE: Final = tuple(names.TERMINAL_OUTCOMES)
 
 
 class _Page:
-    """A retrieval, and what the graders said of it so far."""
+    """A retrieval, and what the graders said of it so far.
 
-    __slots__ = ("attempt", "chunks", "effect", "grades", "similarity")
+    Args:
+        attempt: Rewrites made before it.
+        step: Superstep in which it ran.
+        chunks: What came back; None when it raised.
+        similarity: Likeness of the rewrite before it, where that is measured.
+    """
 
-    def __init__(self, attempt: int, chunks: Chunks | None, similarity: float | None) -> None:
+    __slots__ = (
+        "attempt", "chunk_ids", "effect", "failed", "grades", "is_remote", "query", "scores",
+        "similarity", "step",
+    )  # fmt: skip
+
+    def __init__(
+        self, attempt: int, step: int, chunks: Chunks | None, similarity: float | None
+    ) -> None:
         self.attempt = attempt
-        self.chunks = chunks
+        self.step = step
+        self.failed = chunks is None
+        found = chunks or _NO_CHUNKS
+        self.query, self.is_remote = found.query, found.is_remote
+        self.chunk_ids, self.scores = found.ids, found.scores
         self.similarity = similarity
         self.effect: str | None = None
         self.grades: dict[str, bool | None] = {}
@@ -38,25 +54,26 @@ class _Page:
     @property
     def passed(self) -> tuple[bool | None, ...]:
         """The verdicts in the order of the chunks; empty when there are none."""
-        if self.chunks is None or not self.grades:
-            return ()
-        return tuple(map(self.grades.get, self.chunks.ids))
+        return tuple(map(self.grades.get, self.chunk_ids)) if self.grades else ()
 
     def retrieval(self) -> Retrieval:
         """Return the retrieval as the finished turn shows it."""
-        chunks = self.chunks
-        if chunks is None:
-            return Retrieval(attempt=self.attempt, failed=True)
+        if self.failed:
+            return Retrieval(attempt=self.attempt, step=self.step, failed=True)
         return Retrieval(
             attempt=self.attempt,
-            query=chunks.query,
-            chunk_ids=chunks.ids,
-            scores=chunks.scores,
+            step=self.step,
+            query=self.query,
+            chunk_ids=self.chunk_ids,
+            scores=self.scores,
             grades=self.passed,
-            is_remote=chunks.is_remote,
+            is_remote=self.is_remote,
             similarity=self.similarity,
             effect=self.effect,
         )
+
+
+_NO_CHUNKS: Final = Chunks()
 
 
 class Book:
@@ -102,7 +119,7 @@ class Book:
     def chunk_ids(self) -> tuple[str, ...]:
         """Ids of the latest retrieval that came back."""
         page = self._latest_page()
-        return page.chunks.ids if page is not None and page.chunks is not None else ()
+        return page.chunk_ids if page is not None else ()
 
     def retrieved(self, chunks: Chunks) -> str | None:
         """Note a retrieval; return what the rewrite before it did, when it is the first since."""
@@ -112,7 +129,7 @@ class Book:
             self._judged = attempt
             before = self._latest_page()
             if before is not None:
-                page.effect = rewrite_effect(before.retrieval(), page.retrieval())
+                page.effect = rewrite_effect(before, page)
         self._pages.append(page)
         return page.effect
 
@@ -222,6 +239,6 @@ class Book:
 
     def _latest_page(self) -> _Page | None:
         for page in reversed(self._pages):
-            if page.chunks is not None:
+            if not page.failed:
                 return page
         return None

@@ -6,14 +6,14 @@ Every detector returns the finding or None. `check_all` runs them all, in the gu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from telemetry import names
-from telemetry.turn import Retrieval, Turn
+from telemetry.turn import Turn
 
 LOCAL_TOLERANCE: Final = 1e-9
 """Scores of a local retriever no further apart than this are the same. Source: the contract."""
@@ -49,7 +49,35 @@ class Finding:
     facts: Mapping[str, Fact] = field(default_factory=lambda: _NO_FACTS)
 
 
-def rewrite_effect(before: Retrieval, after: Retrieval) -> str | None:
+class Retrieved(Protocol):
+    """What tells two retrievals apart; a `telemetry.turn.Retrieval` has it."""
+
+    @property
+    def failed(self) -> bool:
+        """Nothing came back."""
+
+    @property
+    def chunk_ids(self) -> tuple[str, ...]:
+        """In rank order."""
+
+    @property
+    def scores(self) -> tuple[float | None, ...]:
+        """Same length and order; None where the retriever gave none."""
+
+    @property
+    def is_remote(self) -> bool:
+        """The scores came over a network."""
+
+
+class Attempted(Retrieved, Protocol):
+    """A retrieval that knows after which rewrite it came."""
+
+    @property
+    def attempt(self) -> int:
+        """Rewrites made before it."""
+
+
+def rewrite_effect(before: Retrieved, after: Retrieved) -> str | None:
     """Return what a rewrite did to the retrieval, one of `names.EFFECTS`.
 
     Empty against empty, or scores that are all 0 both times, is `nothing_matched`: it points at a
@@ -75,9 +103,53 @@ def rewrite_effect(before: Retrieval, after: Retrieval) -> str | None:
     return names.SAME_CHUNKS
 
 
-def _matched_nothing(retrieval: Retrieval) -> bool:
+def attempt_effects(retrievals: Iterable[Attempted]) -> dict[int, str]:
+    """Return what each rewrite of a turn did: attempt, 1 for the first rewrite -> effect.
+
+    An attempt is compared with the latest one before it that brought anything back. Where either
+    had several retrievals, as a fan-out has, what they found together is compared: their chunks
+    as a set and the scores of each, in no order, since nobody ranked them against each other.
+    """
+    attempts: dict[int, list[Attempted]] = {}
+    for retrieval in retrievals:
+        if not retrieval.failed:
+            attempts.setdefault(retrieval.attempt, []).append(retrieval)
+    effects: dict[int, str] = {}
+    for before, after in pairwise(sorted(attempts)):
+        effect = _effect(attempts[before], attempts[after])
+        if effect is not None:
+            effects[after] = effect
+    return effects
+
+
+def _effect(before: Sequence[Retrieved], after: Sequence[Retrieved]) -> str | None:
+    if len(before) == len(after) == 1:
+        return rewrite_effect(before[0], after[0])
+    if all(map(_matched_nothing, (*before, *after))):
+        return names.NOTHING_MATCHED
+    pairs_before, pairs_after = _pairs(before), _pairs(after)
+    if {id_ for id_, _ in pairs_before} != {id_ for id_, _ in pairs_after}:
+        return names.NEW_CHUNKS
+    is_remote = any(retrieval.is_remote for retrieval in (*before, *after))
+    is_swap = [id_ for id_, _ in pairs_before] == [id_ for id_, _ in pairs_after] and _same_scores(
+        tuple([score for _, score in pairs_before]),
+        tuple([score for _, score in pairs_after]),
+        is_remote=is_remote,
+    )
+    return names.SAME_CHUNKS_AND_SCORES if is_swap else names.SAME_CHUNKS
+
+
+def _pairs(retrievals: Sequence[Retrieved]) -> list[tuple[str, float | None]]:
+    """Return each (chunk id, score) that several retrievals found, once and sorted."""
+    pairs = {pair for r in retrievals for pair in zip(r.chunk_ids, r.scores, strict=False)}
+    return sorted(pairs, key=lambda pair: (pair[0], -math.inf if pair[1] is None else pair[1]))
+
+
+def _matched_nothing(retrieval: Retrieved) -> bool:
     scores = retrieval.scores
-    return not retrieval.chunk_ids or (bool(scores) and all(score == 0 for score in scores))
+    return not retrieval.chunk_ids or (
+        bool(scores) and not any(scores) and None not in scores  # all of them are 0
+    )
 
 
 def _same_scores(
@@ -111,12 +183,6 @@ def runaway_loop(turn: Turn) -> Finding | None:
     That is a turn that the recursion limit ended, one with more rewrites than its bound, or, where
     no bound is known, one with `MANY_RETRIEVALS` retrievals.
     """
-    facts: dict[str, Fact] = {
-        "rewrites": turn.rewrites,
-        "retrievals": len(turn.retrievals),
-        "max_rewrites": turn.max_rewrites,
-        "recursion_limit": turn.recursion_limit,
-    }
     if turn.outcome == names.RECURSION_LIMIT:
         evidence = f"the recursion limit ended the turn after {turn.rewrites} rewrites"
     elif turn.max_rewrites is not None and turn.rewrites > turn.max_rewrites:
@@ -125,6 +191,12 @@ def runaway_loop(turn: Turn) -> Finding | None:
         evidence = f"{len(turn.retrievals)} retrievals in one turn, and no bound is known"
     else:
         return None
+    facts: dict[str, Fact] = {
+        "rewrites": turn.rewrites,
+        "retrievals": len(turn.retrievals),
+        "max_rewrites": turn.max_rewrites,
+        "recursion_limit": turn.recursion_limit,
+    }
     return Finding(detector=RUNAWAY_LOOP, evidence=evidence, facts=facts)
 
 
@@ -132,7 +204,7 @@ def budget_checked_first(turn: Turn) -> Finding | None:
     """Find a no-results reply although the last grading passed a chunk."""
     if turn.outcome != names.NO_RESULTS or turn.last_grade != names.PASS:
         return None
-    passed = sum(grade is True for r in turn.retrievals[-1:] for grade in r.grades)
+    passed = sum(grade is True for r in turn.last_graded for grade in r.grades)
     return Finding(
         detector=BUDGET_CHECKED_FIRST,
         evidence=f"no-results reply after {turn.rewrites} rewrites, although the last grading "
@@ -143,12 +215,8 @@ def budget_checked_first(turn: Turn) -> Finding | None:
 
 def synonym_swap(turn: Turn) -> Finding | None:
     """Find rewrites that retrieved the same chunks in the same order with the same scores."""
-    swapped = [
-        after.attempt
-        for before, after in pairwise(turn.retrievals)
-        if after.attempt > before.attempt
-        and rewrite_effect(before, after) == names.SAME_CHUNKS_AND_SCORES
-    ]
+    effects = attempt_effects(turn.retrievals)
+    swapped = [n for n, effect in effects.items() if effect == names.SAME_CHUNKS_AND_SCORES]
     if not swapped:
         return None
     return Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 from telemetry.attributes import ID_CHARS, MARKER, cut
 
@@ -26,15 +26,12 @@ class Chunks:
     is_remote: bool = False
 
     def __post_init__(self) -> None:
-        """Make the values plain; a reader that already gives plain ones pays two comparisons."""
-        if type(self.ids) is not tuple or not {*map(type, self.ids)} <= {str}:
-            object.__setattr__(self, "ids", tuple([str(id_) for id_ in self.ids]))
-        if max(map(len, self.ids), default=0) > ID_CHARS + len(MARKER):
-            object.__setattr__(self, "ids", tuple([cut(id_, ID_CHARS) for id_ in self.ids]))
-        scores = self.scores
-        if type(scores) is not tuple or not (
-            {*map(type, scores)} <= {float} and all(map(isfinite, scores))  # type: ignore[arg-type]  # they are floats
-        ):
+        """Make the values plain; a reader that already gives plain ones pays two loops."""
+        ids, scores = self.ids, self.scores
+        if type(ids) is not tuple or not _are_short_texts(ids):
+            short = [id_ if _are_short_texts((id_,)) else cut(str(id_), ID_CHARS) for id_ in ids]
+            object.__setattr__(self, "ids", tuple(short))
+        if type(scores) is not tuple or not _are_finite(scores):
             object.__setattr__(self, "scores", tuple([finite(score) for score in scores]))
 
 
@@ -90,6 +87,9 @@ class Statement:
         )
 
 
+MAX_ID: Final = ID_CHARS + len(MARKER)
+"""Characters of an id that was cut."""
+
 Update = Mapping[str, Any]
 """What a node returned, as one mapping. A reader keeps and changes nothing of it."""
 State = Any
@@ -116,6 +116,20 @@ class Readers:
     """Of the turn's input, and of a node with the role enhance: the standalone question."""
     statement: Callable[[Update, State], Statement | None]
     """Of every node and of the turn's input."""
+
+
+def _are_short_texts(ids: tuple[Any, ...]) -> bool:
+    for id_ in ids:  # a loop, not `all`: lists are short, and a generator costs more than it saves
+        if type(id_) is not str or len(id_) > MAX_ID:
+            return False
+    return True
+
+
+def _are_finite(scores: tuple[Any, ...]) -> bool:
+    for score in scores:
+        if type(score) is not float or not isfinite(score):
+            return False
+    return True
 
 
 def finite(value: Any) -> float | None:
