@@ -24,3 +24,7 @@ class AgentContext:
     """Chunks that score below it are dropped before grading; None keeps all k."""
     subjects: str = "the documents"
     """What the off-topic reply says it can help with."""
+    deadline: float | None = None
+    """Monotonic time (`time.monotonic`) at which the turn has to be over; None for no limit."""
+    streamed: frozenset[str] = frozenset()
+    """Nodes whose model calls go out piece by piece, in an async run: never one that judges."""

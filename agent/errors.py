@@ -10,6 +10,7 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── InvalidQuestionError  invalid_question the question is empty, too long, or not text
     ├── RecursionLimitTooLowError  recursion_limit_too_low  the bound's longest turn does not fit
     ├── RetrieverError        retriever_error  the retriever raised
+    ├── TurnTimeoutError      timeout          the turn took longer than it may
     ├── SettingsError         settings         a setting is out of its range or unknown
     ├── FaultError            fault            no such fault, or a share it cannot have
     ├── ServeError            serve            the address cannot be listened on
@@ -22,7 +23,8 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── CorpusNotFoundError   corpus_not_found the folder of documents is no folder
     ├── EmptyCorpusError      empty_corpus     no document holds a word to search for
     ├── DuplicateChunkError   duplicate_chunk  two chunks claim the same id
-    └── IndexFileError        index_file       a saved index cannot be read or written
+    ├── IndexFileError        index_file       a saved index cannot be read or written
+    └── InvalidThreadError, ConversationBusyError, MemoryUnavailableError  in agent/memory/errors.py
 """
 
 from __future__ import annotations
@@ -132,6 +134,19 @@ class RetrieverError(AgentError):
         super().__init__(
             f"the retriever failed with {type(cause).__name__}. Check that the index or the search "
             "service behind it can be reached; the cause is attached to this error."
+        )
+
+
+class TurnTimeoutError(AgentError):
+    """The turn was still waiting, for a model, a retriever or the memory, when its time was up."""
+
+    code = "timeout"
+    exit_code = 1
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the turn took too long: got no reply in time, expected one within its limit. Ask "
+            "again, or raise LOOPSCOPE_TURN_TIMEOUT_SECONDS when models are slow."
         )
 
 

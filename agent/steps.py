@@ -7,18 +7,23 @@ sync run, together in an async run), counts the model calls, and sends the resul
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import get_runtime
 
+from agent.errors import TurnTimeoutError
 from agent.state import SupportState
 
 T = TypeVar("T")
 Result = Any | Exception
+OnPiece = Callable[[str | None], None]
+"""Gets the pieces of a model's text as they come; None when a text begins, again or anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +47,32 @@ class Call:
         except Exception as error:  # noqa: BLE001 - handed to the body as a value
             return error
 
-    async def amake(self, config: RunnableConfig | None) -> Result:
-        """Return the target's result, or the exception it raised, without blocking the loop."""
+    async def amake(
+        self, config: RunnableConfig | None, on_piece: OnPiece | None = None
+    ) -> Result:
+        """Return the target's result, or the exception it raised, without blocking the loop.
+
+        Args:
+            config: Of the run.
+            on_piece: Gets a model's text while it is written; None to wait for the whole.
+        """
         try:
+            if on_piece is not None and self.is_model_call:
+                return await self._streamed(on_piece, config)
             return await self.target.ainvoke(self.value, config)
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - handed to the body as a value
             return error
+
+    async def _streamed(self, on_piece: OnPiece, config: RunnableConfig | None) -> Any:
+        """Return the whole of the model's pieces; one that does not stream gives one piece."""
+        on_piece(None)
+        whole = None
+        async for piece in self.target.astream(self.value, config):
+            on_piece(piece.text)
+            whole = piece if whole is None else whole + piece
+        return whole
 
 
 Steps = Generator[list[Call], list[Any], T]
@@ -83,6 +106,9 @@ def together(bodies: Iterable[Steps[T]]) -> Steps[list[T]]:
 class BodyNode(Runnable[SupportState, dict[str, Any]]):
     """A graph node made of one generator body; runs it in sync and in async runs.
 
+    Calls are only begun before the deadline of the context. In an async run they are also ended
+    there; a call that blocks a thread goes on in it, but nobody waits for it.
+
     The node's update gets `llm_calls`: the turn's total after this node, counted call by call.
     """
 
@@ -94,13 +120,15 @@ class BodyNode(Runnable[SupportState, dict[str, Any]]):
         self, input: SupportState, config: RunnableConfig | None = None, **_: Any
     ) -> dict[str, Any]:
         """Run the body, making its calls one after another."""
-        steps = self._body(input, get_runtime().context)
+        context = get_runtime().context
+        steps = self._body(input, context)
         made, answers = 0, None
         while True:
             try:
                 calls = next(steps) if answers is None else steps.send(answers)
             except StopIteration as stop:
                 return _counted(stop.value, input, made)
+            _seconds_left(context)
             made += sum(call.is_model_call for call in calls)
             answers = [call.make(config) for call in calls]
 
@@ -108,15 +136,43 @@ class BodyNode(Runnable[SupportState, dict[str, Any]]):
         self, input: SupportState, config: RunnableConfig | None = None, **_: Any
     ) -> dict[str, Any]:
         """Run the body, making the calls of one list at the same time."""
-        steps = self._body(input, get_runtime().context)
+        context = get_runtime().context
+        steps = self._body(input, context)
+        on_piece = _writer(self.name, context)
         made, answers = 0, None
         while True:
             try:
                 calls = next(steps) if answers is None else steps.send(answers)
             except StopIteration as stop:
                 return _counted(stop.value, input, made)
+            seconds = _seconds_left(context)
             made += sum(call.is_model_call for call in calls)
-            answers = await asyncio.gather(*(call.amake(config) for call in calls))
+            try:
+                async with asyncio.timeout(seconds):
+                    answers = await asyncio.gather(
+                        *(call.amake(config, on_piece) for call in calls)
+                    )
+            except TimeoutError:  # a call's own one is its result
+                raise TurnTimeoutError() from None
+
+
+def _writer(node: str, context: Any) -> OnPiece | None:
+    """Return what takes the pieces of a node's model calls; None for a node that is not shown."""
+    return get_stream_writer() if context is not None and node in context.streamed else None
+
+
+def _seconds_left(context: Any) -> float | None:
+    """Return the time until the deadline; None without one.
+
+    Raises:
+        TurnTimeoutError: None is left.
+    """
+    if context is None or context.deadline is None:
+        return None
+    left = float(context.deadline) - time.monotonic()
+    if left <= 0:
+        raise TurnTimeoutError()
+    return left
 
 
 def _counted(update: dict[str, Any], state: SupportState, made: int) -> dict[str, Any]:
