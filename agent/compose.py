@@ -17,7 +17,7 @@ from agent.answer import Observation
 from agent.context import AgentContext
 from agent.errors import GoldenFileError, NoGoldenSetError
 from agent.golden import GOLDEN_FILE, GoldenSet, load_golden
-from agent.graph import NAME, SupportGraph, build_graph
+from agent.graph import NAME, Branches, SupportGraph, build_graph
 from agent.models.build import ModelSettings, build_model
 from agent.models.golden import GoldenChat
 from agent.models.local.chat import LocalChat
@@ -51,13 +51,14 @@ ROLES: Final = {
     "enhance_query": names.ENHANCE,
     "validate_topic": names.GUARD,
     "handle_off_topic": names.OFF_TOPIC,
+    "ask_clarification": names.CLARIFY,
     "fetch_content": names.RETRIEVE,
     "assess_relevance": names.GRADE,
     "generate_response": names.ANSWER,
     "optimize_query": names.REWRITE,
     "handle_no_results": names.NO_RESULTS,
 }
-"""What each of our eight nodes is to telemetry."""
+"""What each of our nodes is to telemetry, those of the branches included."""
 
 HANDBOOK_SUBJECTS: Final = (
     "Larkspur's plans and prices, billing, servers, network and data, support, and the company"
@@ -96,14 +97,19 @@ class Composition:
         self.registry = registry if registry is not None else CollectorRegistry()
         self._observer = _Observer(records)
         self.index = _index(settings)
-        self.chat: BaseChatModel = build_model(
-            settings.model,
+        self.chat = self._model(settings.model, settings.base_url)
+        second = settings.second_model
+        self.second = self._model(second, settings.second_base_url) if second is not None else None
+
+    def _model(self, name: str, base_url: str | None) -> BaseChatModel:
+        return build_model(
+            name,
             in_process={
                 "golden": lambda: GoldenChat(golden=self.golden),
                 "local": lambda: LocalChat.fit(self.index.chunks, index=self.index),
             },
             settings=ModelSettings(
-                timeout_seconds=settings.model_timeout_seconds, base_url=settings.base_url
+                timeout_seconds=self.settings.model_timeout_seconds, base_url=base_url
             ),
         )
 
@@ -162,13 +168,15 @@ class Composition:
         """
         parts = parts or self.parts(settings)
         graph = build_graph(
-            topic_check=settings.topic_check, route_after_grading=parts.route_after_grading
+            topic_check=settings.topic_check,
+            branches=Branches(clarify=settings.clarify),
+            route_after_grading=parts.route_after_grading,
         )
         subjects = settings.subjects or _subjects(settings, self.index.chunks)
         return SupportAgent(
             graph=self._observed(graph, settings, parts),
             context=AgentContext(
-                model=SupportModel(parts.chat, subjects=subjects),
+                model=SupportModel(parts.chat, second=self.second, subjects=subjects),
                 retriever=parts.retriever,
                 max_rewrites=settings.max_rewrites,
                 rewrite_from=settings.rewrite_from,

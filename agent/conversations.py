@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage
 
 from agent.answer import Answer
-from agent.state import keep_recent
+from agent.state import exchange, keep_recent
 
 MAX_CONVERSATIONS: Final = 1_000
 """Chosen by us: about 20 MB when each holds ten long questions and replies."""
@@ -33,7 +33,7 @@ class Conversations:
         """Keep a question and its reply, the newest `HISTORY_MESSAGES` messages of a thread."""
         if thread_id is None:
             return
-        said: list[AnyMessage] = [HumanMessage(answer.question), AIMessage(answer.reply)]
+        said = exchange(answer.question, answer.reply, answer.outcome)
         self._threads[thread_id] = keep_recent(self._threads.pop(thread_id, []), said)
         while len(self._threads) > self._limit:
             self._threads.popitem(last=False)

@@ -1,7 +1,8 @@
-"""The wiring: eight nodes, three edges that choose, and the recursion limit under the bound."""
+"""The wiring: eight nodes, three edges that choose, branches, and the recursion limit."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -11,7 +12,12 @@ from langgraph.graph.state import CompiledStateGraph
 from agent import nodes
 from agent.context import AgentContext
 from agent.errors import RecursionLimitTooLowError
-from agent.routers import GradingRouter, route_after_topic_check, route_evidence_first
+from agent.routers import (
+    GradingRouter,
+    route_after_topic_check,
+    route_evidence_first,
+    route_unless_doubtful,
+)
 from agent.state import SupportState
 from agent.steps import BodyNode
 
@@ -19,9 +25,18 @@ NAME = "support_agent"
 SupportGraph = CompiledStateGraph[SupportState, AgentContext, Any, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branches:
+    """What may be added to the eight nodes; all off, the graph is the published one."""
+
+    clarify: bool = False
+    """Ask back on a doubtful refusal; needs the topic check."""
+
+
 def build_graph(
     *,
     topic_check: bool = True,
+    branches: Branches = Branches(),
     route_after_grading: GradingRouter = route_evidence_first,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> SupportGraph:
@@ -29,6 +44,7 @@ def build_graph(
 
     Args:
         topic_check: False leaves the guardrail and its handler out, to see what they cost.
+        branches: What is added to the eight nodes.
         route_after_grading: Another router, for the lab and the game day.
         checkpointer: Keeps the conversation between turns; None for single questions.
     """
@@ -48,10 +64,15 @@ def build_graph(
     graph.add_edge(START, "enhance_query")
     if topic_check:
         graph.add_edge("enhance_query", "validate_topic")
+        routes = ["fetch_content", "handle_off_topic"]
+        if branches.clarify:
+            graph.add_node("ask_clarification", BodyNode(nodes.ask_clarification))
+            graph.add_edge("ask_clarification", END)
+            routes.append("ask_clarification")
         graph.add_conditional_edges(
             "validate_topic",
-            route_after_topic_check,
-            {"fetch_content": "fetch_content", "handle_off_topic": "handle_off_topic"},
+            route_unless_doubtful if branches.clarify else route_after_topic_check,
+            {route: route for route in routes},
         )
         graph.add_edge("handle_off_topic", END)
     else:

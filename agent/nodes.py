@@ -1,18 +1,28 @@
-"""The eight nodes. Each body takes the state and the context and returns only what changed."""
+"""The eight nodes and those of the branches.
+
+Each body takes the state and the context and returns only what changed.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-
 from agent.context import AgentContext
 from agent.errors import RetrieverError
 from agent.models.support import Judgement
 from agent.retrieval.chunks import chunks_from_documents
 from agent.routers import has_evidence
-from agent.state import Attempt, Chunk, JudgementFailure, Outcome, Role, SupportState
+from agent.state import (
+    Attempt,
+    Chunk,
+    JudgementFailure,
+    Outcome,
+    Role,
+    SupportState,
+    exchange,
+    was_asked_back,
+)
 from agent.steps import Call, Steps, together
 
 Update = dict[str, Any]
@@ -31,12 +41,13 @@ def enhance_query(state: SupportState, context: AgentContext) -> Steps[Update]:
     question = state["question"]
     history = state.get("messages", [])
     failures: list[JudgementFailure] = []
-    standalone = question
+    standalone, asked_back = question, was_asked_back(history)
     if history:
-        judged = yield from context.model.enhance(history, question)
+        judged = yield from context.model.enhance(history, question, asked_back=asked_back)
         standalone, failures = judged.value, _failures("enhance", [judged])
     return {
         "standalone": standalone,
+        "asked_back": asked_back,
         "query": standalone,
         "topic": None,
         "chunks": [],
@@ -64,6 +75,15 @@ def handle_off_topic(state: SupportState, context: AgentContext) -> Steps[Update
     yield from ()
     reply = f"I can't help with that. I can help with {context.subjects}."
     return _end(state, outcome="off_topic", reason="classified_irrelevant", reply=reply)
+
+
+def ask_clarification(state: SupportState, context: AgentContext) -> Steps[Update]:
+    """Ask what is meant instead of refusing a question that may belong here after all."""
+    judged = yield from context.model.clarify(state["standalone"])
+    return {
+        **_end(state, outcome="clarify", reason="low_confidence", reply=judged.value),
+        **_noted(state, "clarify", [judged]),
+    }
 
 
 def fetch_content(state: SupportState, context: AgentContext) -> Steps[Update]:
@@ -152,7 +172,7 @@ def _end(
     state: SupportState, *, outcome: Outcome, reason: str | None, reply: str
 ) -> dict[str, Any]:
     """Write the end of the turn; the history grows only here, so a crashed turn leaves none."""
-    said: list[AnyMessage] = [HumanMessage(state["question"]), AIMessage(reply)]
+    said = exchange(state["question"], reply, outcome)
     return {"outcome": outcome, "reason": reason, "reply": reply, "messages": said}
 
 

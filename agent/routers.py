@@ -9,6 +9,7 @@ from agent.settings import RouterOrder
 from agent.state import SupportState
 
 AfterTopicCheck = Literal["fetch_content", "handle_off_topic"]
+AfterTopicCheckOrAsk = Literal["fetch_content", "ask_clarification", "handle_off_topic"]
 AfterGrading = Literal["generate_response", "optimize_query", "handle_no_results"]
 GradingRouter = Callable[[SupportState], AfterGrading]
 """Chooses after each grading; the only router of which there are several."""
@@ -20,6 +21,20 @@ def route_after_topic_check(state: SupportState) -> AfterTopicCheck:
     if topic is not None and topic["classification"] == "RELEVANT":
         return "fetch_content"
     return "handle_off_topic"
+
+
+def route_unless_doubtful(state: SupportState) -> AfterTopicCheckOrAsk:
+    """Ask back once before refusing with LOW confidence; else as `route_after_topic_check`.
+
+    RELEVANT with LOW confidence is searched: that costs the customer nothing, and it is also what
+    a topic check that failed says.
+    """
+    topic = state["topic"]
+    is_doubtful = topic is not None and topic["confidence"] == "LOW"
+    route = route_after_topic_check(state)
+    if route == "handle_off_topic" and is_doubtful and not state["asked_back"]:
+        return "ask_clarification"
+    return route
 
 
 def route_evidence_first(state: SupportState) -> AfterGrading:

@@ -46,6 +46,13 @@ class Settings(BaseSettings):
     model_timeout_seconds: float = Field(
         default=30.0, gt=0, le=600, description="Longest wait for one model call, in seconds."
     )
+    second_model: str | None = Field(
+        default=None,
+        description="Another `provider:model`, asked where `model` gives no usable reply.",
+    )
+    second_base_url: str | None = Field(
+        default=None, description="The second model's address, when not its provider's own."
+    )
     docs: NamedPath | None = Field(
         default=None, description="Folder of markdown and text files; default: the handbook."
     )
@@ -64,6 +71,10 @@ class Settings(BaseSettings):
         default=None, ge=0, le=1, description="Chunks that score below it are not graded."
     )
     topic_check: bool = Field(default=True, description="Judge the topic before retrieval.")
+    clarify: bool = Field(
+        default=False,
+        description="Ask one clarifying question instead of refusing with LOW confidence.",
+    )
     router_order: RouterOrder = Field(
         default="evidence_first", description="`budget_first` shows the published mistake."
     )

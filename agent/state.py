@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict, get_args
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 Classification = Literal["RELEVANT", "IRRELEVANT"]
 Confidence = Literal["HIGH", "MEDIUM", "LOW"]
 Grade = Literal["pass", "fail", "ungraded"]
 """`ungraded`: the grader failed, so the chunk was kept without a verdict."""
-Role = Literal["enhance", "guard", "grade", "rewrite", "answer"]
+Role = Literal[
+    "enhance", "guard", "clarify", "grade", "rewrite", "answer", "critique", "revise",
+]  # fmt: skip
 """The jobs a model does in the graph; the same words as telemetry's roles."""
 FailureReason = Literal[
     "none", "unparsed", "ambiguous", "refused", "truncated", "timeout", "rate_limit", "error"
@@ -63,6 +66,16 @@ class JudgementFailure(TypedDict):
     reason: FailureReason
 
 
+def exchange(question: str, reply: str, outcome: Outcome) -> list[AnyMessage]:
+    """Return what a turn adds to the history; the reply is marked with how the turn ended."""
+    return [HumanMessage(question), AIMessage(reply, additional_kwargs={"outcome": outcome})]
+
+
+def was_asked_back(history: Sequence[AnyMessage]) -> bool:
+    """Whether the history ends with a clarifying question, so that what comes next replies to it."""
+    return bool(history) and history[-1].additional_kwargs.get("outcome") == "clarify"
+
+
 def keep_recent(left: list[AnyMessage], right: list[AnyMessage]) -> list[AnyMessage]:
     """Append messages to the history and keep the last `HISTORY_MESSAGES` of them."""
     return [*left, *right][-HISTORY_MESSAGES:]
@@ -74,6 +87,8 @@ class SupportState(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], keep_recent]
     question: str
     standalone: str
+    asked_back: bool
+    """Whether the turn before asked a clarifying question, so that this one must not."""
     query: str
     topic: TopicVerdict | None
     chunks: list[Chunk]

@@ -73,7 +73,7 @@ ROLES: Final = (
     ENHANCE, GUARD, RETRIEVE, GRADE, REWRITE, ANSWER, OFF_TOPIC, NO_RESULTS, CLARIFY,
 )  # fmt: skip
 """What a node does. A node without a role has the label `none`."""
-CALLING_ROLES: Final = (ENHANCE, GUARD, GRADE, REWRITE, ANSWER)
+CALLING_ROLES: Final = (ENHANCE, GUARD, GRADE, REWRITE, ANSWER, CLARIFY)
 """Roles whose nodes usually call a model: their call counters exist as soon as a model does."""
 JUDGING_ROLES: Final = (GUARD, GRADE)
 """Roles whose model gives a verdict: their failure series exist from the start."""

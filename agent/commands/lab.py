@@ -58,6 +58,7 @@ def lab(
 
     Without --model it uses the published lab's stand-ins (`golden`). The bound, the topic check and
     the router's order are what the lab varies: it runs with each and takes none of their options.
+    With --clarify it also shows what asking back does to silent rejections.
     """
     _refuse_varied(click.get_current_context())
     if "model" not in settings.model_fields_set:
@@ -65,12 +66,13 @@ def lab(
     composition = Composition(settings)
 
     def make_agent(
-        *, max_rewrites: int, topic_check: bool, router_order: RouterOrder
+        *, max_rewrites: int, topic_check: bool, router_order: RouterOrder, clarify: bool = False
     ) -> SupportAgent:
         varied = {
             "max_rewrites": max_rewrites,
             "topic_check": topic_check,
             "router_order": router_order,
+            "clarify": clarify,
         }
         return composition.agent(settings.model_copy(update=varied))
 
@@ -80,6 +82,7 @@ def lab(
         k=settings.k,
         max_bound=max_bound,
         recursion_limits=(None, *limits),
+        clarify=settings.clarify,
     )
     with progress_bar() as progress:
         task = progress.add_task("asking", total=experiment.questions_to_ask)

@@ -33,6 +33,7 @@ AGENT_OPTIONS = (
     _option("--k", type=int, metavar="N"),
     _option("--min-score", type=float, metavar="X"),
     _option("--topic-check/--no-topic-check"),
+    _option("--clarify/--no-clarify"),
     _option("--router-order", type=click.Choice(get_args(RouterOrder))),
     _option("--records", metavar="PATH|URL|off"),
     _option("--local-only", is_flag=True),
@@ -40,7 +41,7 @@ AGENT_OPTIONS = (
 )
 _FIELDS = (
     "model", "base_url", "docs", "index", "golden", "max_rewrites", "k", "min_score",
-    "topic_check", "router_order", "rewrite_from", "records",
+    "topic_check", "clarify", "router_order", "rewrite_from", "records",
     "local_only",
 )  # fmt: skip
 """Fields that an option sets; the others are set by their variable alone."""

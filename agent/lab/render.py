@@ -40,6 +40,7 @@ def print_report(report: LabReport, console: Console) -> None:
          [{"share of": name, **share} for name, share in
           more["quality_at_chosen_bound"].items()]),
         ("Guardrail false rejections", more["guardrail_false_rejections"]),
+        ("Clarifying branch: what became of the questions", more["clarifying_branch"]),
         ("Failed", [{"question": a["question"], "outcome": a["outcome"], "reason": a["reason"]}
                     for a in more["failed"]]),
     ):  # fmt: skip

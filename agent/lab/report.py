@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from agent.golden import GoldenSet
 from agent.lab import cost, tables
 from agent.lab.bound import ChosenBound, choose_bound
+from agent.lab.clarify import clarify_effect
 from agent.lab.quality import is_falsely_rejected, quality
 from agent.lab.revise_stubs import router_table, worst_case
 from agent.lab.runs import OnProgress, Row, ask, ask_all
@@ -24,7 +25,12 @@ class MakeAgent(Protocol):
     """Makes an agent that differs from the user's settings in what the lab varies."""
 
     def __call__(
-        self, *, max_rewrites: int, topic_check: bool, router_order: RouterOrder
+        self,
+        *,
+        max_rewrites: int,
+        topic_check: bool,
+        router_order: RouterOrder,
+        clarify: bool = False,
     ) -> SupportAgent:
         """Return the agent; everything else is as the user's settings say."""
 
@@ -40,11 +46,14 @@ class Lab:
     """Bounds 0 to this one are measured; at least 2."""
     recursion_limits: Sequence[int | None] = (None, 25)
     """For the unbounded graph; None is LangGraph's default."""
+    clarify: bool = False
+    """Also run with the clarifying branch, and compare."""
 
     @property
     def questions_to_ask(self) -> int:
         """How many times `run` reports progress."""
-        return 2 * len(self.golden.questions) * (self.max_bound + 1) + 1
+        runs = 2 * (self.max_bound + 1) + self.clarify
+        return runs * len(self.golden.questions) + 1
 
     def run(self, on_progress: OnProgress) -> LabReport:
         """Ask everything; takes as long as the model does."""
@@ -65,10 +74,23 @@ class Lab:
             outage_budget_first=swapped,
             unanswerable_walk=self._walk(checked[PUBLISHED_BOUND]),
             unbounded=tables.unbounded_runs(self.recursion_limits),
+            clarified=self._clarified(on_progress),
         )
 
     def _ask_all(self, bound: int, *, topic_check: bool, tick: OnProgress) -> list[Row]:
         return ask_all(self._agent(bound, topic_check=topic_check), self.golden, tick)
+
+    def _clarified(self, tick: OnProgress) -> list[Row] | None:
+        """Ask everything with the clarifying branch; the bound plays no part in it."""
+        if not self.clarify:
+            return None
+        agent = self.make_agent(
+            max_rewrites=PUBLISHED_BOUND,
+            topic_check=True,
+            router_order="evidence_first",
+            clarify=True,
+        )
+        return ask_all(agent, self.golden, tick)
 
     def _agent(
         self, bound: int, *, topic_check: bool = True, router_order: RouterOrder = "evidence_first"
@@ -98,6 +120,8 @@ class LabReport:
     outage_budget_first: Row | None
     unanswerable_walk: list[dict[str, Any]]
     unbounded: list[dict[str, Any]]
+    clarified: Sequence[Row] | None = None
+    """Rows with the clarifying branch, when they were asked for."""
 
     @property
     def bound(self) -> ChosenBound:
@@ -155,6 +179,11 @@ class LabReport:
                 ],
                 "quality_at_chosen_bound": quality(at_bound),
                 "guardrail_false_rejections": self.false_rejections(),
+                "clarifying_branch": (
+                    clarify_effect(self.checked[PUBLISHED_BOUND], self.clarified)
+                    if self.clarified is not None
+                    else []
+                ),
                 "questions_at_chosen_bound": [
                     {**row.answer.as_json(), "is_right": row.is_right} for row in at_bound
                 ],

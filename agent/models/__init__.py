@@ -1,1 +1,1 @@
-"""Chat models and the jobs they do for the graph: enhance, guard, grade, rewrite, answer."""
+"""Chat models and the jobs they do for the graph: each a role of `agent.state.Role`."""

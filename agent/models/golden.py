@@ -33,6 +33,8 @@ class GoldenChat(InProcessChat):
             UnknownGoldenQuestionError: The question, or for a rewrite without a question the
                 query, is not in the golden set.
         """
+        if data.get("asked_back"):
+            return {"question": self._clarified(data)}
         entry = self.golden.find(data.get("question", data.get("query", "")))
         match task:
             case "enhance":
@@ -41,6 +43,8 @@ class GoldenChat(InProcessChat):
                 is_on = entry.topic == "on"
                 label = "RELEVANT" if is_on else "IRRELEVANT"
                 return {"classification": label, "confidence": "HIGH"}
+            case "clarify":
+                return {"question": f"Do you mean: {entry.queries[0]}"}
             case "grade":
                 return {"relevant": "yes" if data["chunk"]["id"] in entry.answers else "no"}
             case "rewrite":
@@ -48,6 +52,11 @@ class GoldenChat(InProcessChat):
             case "answer":
                 return _answer(entry, data["chunks"])
         raise ModelRequestError(self.model_name, f"got the unknown task {task!r}")
+
+    def _clarified(self, data: dict[str, Any]) -> str:
+        """Return the question that was asked back about: golden questions need no reply."""
+        asked = [m["text"] for m in data["history"] if m["role"] == "user"]
+        return self.golden.find(asked[-1]).queries[0]
 
 
 def _answer(entry: GoldenQuestion, chunks: list[dict[str, str]]) -> str:

@@ -36,7 +36,7 @@ class InProcessChat(BaseChatModel):
         """Return the verdict of a task as JSON-like values, or the text of an answer.
 
         Args:
-            task: One of `agent.state.Role`: enhance, guard, grade, rewrite, answer.
+            task: One of `agent.state.Role`.
             data: The rest of the request; keys as `agent.models.requests` lists them for the task.
 
         Raises:

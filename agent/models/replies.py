@@ -71,6 +71,11 @@ FORMS: Final[Mapping[Role, ReplyForm]] = {
             "confidence": ("HIGH", "MEDIUM", "LOW"),
         },
     ),
+    "clarify": ReplyForm(
+        name="clarifying_question",
+        description="One short question that asks what was meant.",
+        fields={"question": ()},
+    ),
     "grade": ReplyForm(
         name="chunk_grade",
         description="Whether the piece of a document helps to answer the question.",

@@ -5,8 +5,10 @@ quotes and tags reach the model as they are and no template is filled with them.
 
 The data of each task, next to `"task"`:
 
-    enhance   history: [{role: user|assistant, text}], question
+    enhance   history: [{role: user|assistant, text}], question; for a reply to a clarifying
+              question also asked_back: true
     guard     question
+    clarify   question
     grade     question, chunk: {id, text}
     rewrite   query; with rewrite_from "original" also question, attempts: [{query, chunk_ids}]
     answer    question, chunks: [{id, text}]

@@ -21,6 +21,9 @@ DEFAULT_REPLIES: dict[str, Reply] = {
     "grade": {"relevant": "no"},
     "rewrite": {"query": "other words"},
     "answer": "It is so [a].",
+    "clarify": {"question": "Do you mean servers?"},
+    "critique": {"supported": "all", "answers": "fully", "note": "none"},
+    "revise": "It is so, and more [a].",
 }
 
 

@@ -4,7 +4,12 @@ from typing import Any, cast
 
 import pytest
 
-from agent.routers import route_after_topic_check, route_budget_first, route_evidence_first
+from agent.routers import (
+    route_after_topic_check,
+    route_budget_first,
+    route_evidence_first,
+    route_unless_doubtful,
+)
 from agent.state import Grade, SupportState
 
 
@@ -13,6 +18,7 @@ def make_state(**changes: Any) -> SupportState:
         SupportState,
         {
             "topic": {"classification": "RELEVANT", "confidence": "HIGH"},
+            "asked_back": False,
             "attempts": [],
             "rewrites": 0,
             "max_rewrites": 2,
@@ -42,6 +48,27 @@ def test_topic_check_routes_on_the_classification_alone(
     state = make_state(topic={"classification": classification, "confidence": confidence})
 
     assert route_after_topic_check(state) == expected
+
+
+@pytest.mark.parametrize(
+    ("classification", "confidence", "asked_back", "expected"),
+    [
+        pytest.param("IRRELEVANT", "LOW", False, "ask_clarification", id="a-doubt-asks-back"),
+        pytest.param("IRRELEVANT", "LOW", True, "handle_off_topic", id="never-twice-in-a-row"),
+        pytest.param("IRRELEVANT", "MEDIUM", False, "handle_off_topic", id="medium-is-no-doubt"),
+        pytest.param("IRRELEVANT", "HIGH", False, "handle_off_topic", id="sure-is-refused"),
+        pytest.param("RELEVANT", "LOW", False, "fetch_content", id="a-search-needs-no-question"),
+        pytest.param("RELEVANT", "LOW", True, "fetch_content", id="nor-after-a-clarification"),
+        pytest.param("RELEVANT", "HIGH", False, "fetch_content", id="relevant-searches-as-ever"),
+        pytest.param("Relevant?", "HIGH", False, "handle_off_topic", id="anything-else-is-refused"),
+    ],
+)
+def test_a_doubtful_refusal_asks_back_once(
+    classification: str, confidence: str, asked_back: bool, expected: str
+) -> None:
+    topic = {"classification": classification, "confidence": confidence}
+
+    assert route_unless_doubtful(make_state(topic=topic, asked_back=asked_back)) == expected
 
 
 @pytest.mark.parametrize(

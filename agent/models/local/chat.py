@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agent.errors import EmptyCorpusError, ModelRequestError
 from agent.models.in_process import InProcessChat
+from agent.models.local.clarifier import clarified, clarifying_question
 from agent.models.local.corpus import Passage
 from agent.models.local.extractor import answer
 from agent.models.local.followup import standalone
@@ -71,13 +72,16 @@ class LocalChat(InProcessChat):
         """Return the verdict, the query or the text of an answer.
 
         Raises:
-            ModelRequestError: The task is none of the five.
+            ModelRequestError: The task is none of the roles.
         """
         match task:
             case "enhance":
-                return {"question": self._enhance(data["question"], data["history"])}
+                return {"question": self._enhance(**data)}
             case "guard":
                 return {**self._check_topic(data["question"])}
+            case "clarify":
+                view = self.understanding.view(data["question"])
+                return {"question": clarifying_question(view, self.understanding)}
             case "grade":
                 view = self.understanding.view(data["question"])
                 is_relevant = passes(view, _Given(**data["chunk"]), self.understanding)
@@ -98,9 +102,15 @@ class LocalChat(InProcessChat):
         threshold = 0.0 if let_all_through else weights.topic_probability
         return verdict(view.topic, weights.topic, threshold)
 
-    def _enhance(self, question: str, history: list[dict[str, str]]) -> str:
+    def _enhance(
+        self, question: str, history: list[dict[str, str]], *, asked_back: bool = False
+    ) -> str:
         asked = [message["text"] for message in history if message["role"] == "user"]
-        return standalone(question, asked, self.understanding.lexicon)
+        lexicon = self.understanding.lexicon
+        if not asked_back:
+            return standalone(question, asked, lexicon)
+        doubtful = standalone(asked[-1], asked[:-1], lexicon)
+        return clarified(doubtful, history[-1]["text"], question, lexicon)
 
     def _rewrite(self, data: dict[str, Any]) -> str:
         query = data["query"]

@@ -32,7 +32,8 @@ _COUNT_CAP: Final = 3.0
 HIGH_CONFIDENCE: Final = 0.9
 MEDIUM_CONFIDENCE: Final = 0.7
 """Least probability of a verdict called so. Chosen by us: of the cross-validated verdicts on the
-training questions so many were right (benchmarks/local_model.py prints it)."""
+training questions so many were right (benchmarks/local_model.py prints it). A refusal counts from
+its threshold, where it is as near to a search as can be: there its odds are taken as even."""
 
 
 def topic_features(
@@ -107,10 +108,12 @@ def verdict(features: Floats, weights: LogisticWeights, threshold: float) -> Top
         threshold: Least probability of being on topic with which a question is let through, below
             one half: a wrong refusal costs more than a search.
     """
-    probability = 1.0 / (1.0 + np.exp(-float(weights.logit(features))))
+    logit = float(weights.logit(features))
+    probability = 1.0 / (1.0 + np.exp(-logit))
     if probability >= threshold:
         return {"classification": "RELEVANT", "confidence": _confidence(probability)}
-    return {"classification": "IRRELEVANT", "confidence": _confidence(1.0 - probability)}
+    beyond = np.log(threshold / (1.0 - threshold)) - logit
+    return {"classification": "IRRELEVANT", "confidence": _confidence(1 / (1 + np.exp(-beyond)))}
 
 
 def _unknown_names(question: str, match: Match, corpus: Corpus) -> set[str]:
