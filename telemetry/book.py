@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from telemetry import names
 from telemetry.content import reason_code
-from telemetry.detectors import rewrite_effect
+from telemetry.detectors import attempt_effect, attempt_effects
 from telemetry.facts import Chunks, Grades, Statement, Verdict, finite
 from telemetry.turn import Retrieval, Turn
 
@@ -96,8 +96,6 @@ class Book:
     _verdict: Verdict | None = None
     _statement: Statement | None = None
     _failures: tuple[tuple[str, str], ...] = ()
-    _judged = 0
-    """Rewrites whose effect is known."""
 
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
@@ -117,37 +115,38 @@ class Book:
 
     @property
     def chunk_ids(self) -> tuple[str, ...]:
-        """Ids of the latest retrieval that came back."""
-        page = self._latest_page()
-        return page.chunk_ids if page is not None else ()
+        """Ids of the latest retrieval that came back, and of those that ran beside it."""
+        return tuple([id_ for page in self._latest_pages() for id_ in page.chunk_ids])
 
-    def retrieved(self, chunks: Chunks) -> str | None:
-        """Note a retrieval; return what the rewrite before it did, when it is the first since."""
+    def retrieved(self, chunks: Chunks, step: int = 0) -> str | None:
+        """Note a retrieval; return what the rewrite before it did, as far as that is known.
+
+        It is known once as many retrievals came back as in the attempt before the rewrite.
+        """
         attempt = self.attempt
-        page = _Page(attempt, chunks, self._similarities[-1] if attempt else None)
-        if self._judged < attempt:
-            self._judged = attempt
-            before = self._latest_page()
-            if before is not None:
-                page.effect = rewrite_effect(before, page)
+        page = _Page(attempt, step, chunks, self._similarities[-1] if attempt else None)
         self._pages.append(page)
+        if attempt:
+            before, after = self._compared()
+            if 0 < len(before) <= len(after):
+                page.effect = attempt_effect(before, after)
         return page.effect
 
     def retrieval_failed(self) -> None:
         """Note a retrieval that raised."""
-        self._pages.append(_Page(self.attempt, None, None))
+        self._pages.append(_Page(self.attempt, 0, None, None))
 
     @property
     def passed(self) -> tuple[bool | None, ...]:
-        """Verdicts on the latest retrieval, in the order of its chunks."""
-        page = self._latest_page()
-        return page.passed if page is not None else ()
+        """Verdicts on the latest retrieval and those beside it, in the order of `chunk_ids`."""
+        return tuple([verdict for page in self._latest_pages() for verdict in page.passed])
 
     def graded(self, grades: Grades) -> None:
-        """Note verdicts on the latest retrieval."""
-        page = self._latest_page()
-        if page is not None:
-            page.grades.update(grades.passed)
+        """Note verdicts on the latest retrieval and those beside it."""
+        pages = self._latest_pages()
+        for page in pages:
+            if len(pages) == 1 or not grades.passed.keys().isdisjoint(page.chunk_ids):
+                page.grades.update(grades.passed)
 
     def rewrote(self, query: str | None) -> float | None:
         """Note a rewrite; return how near it is to the question, when that is measured."""
@@ -194,6 +193,8 @@ class Book:
         """
         duration = time.perf_counter() - self._started
         said, verdict, tokens = self._statement, self._verdict, self.tokens
+        if len(self._pages) > self.attempt + 1:
+            self._judge_each_attempt_once()
         retrievals = tuple([page.retrieval() for page in self._pages])
         return Turn(
             graph=self.probe.graph,
@@ -234,11 +235,46 @@ class Book:
         if self._terminals:
             last = max(self._terminals, key=lambda t: (t[0], _PRECEDENCE.index(t[1])))
             return names.TERMINAL_OUTCOMES[last[1]]
-        graded = next((p.passed for p in reversed(self._pages) if p.grades), ())
-        return names.GAVE_UP if False in graded and True not in graded else names.ANSWERED
+        verdicts: list[bool | None] = []
+        graded = [page for page in self._pages if page.grades]
+        for page in graded:
+            if (page.step, page.attempt) == (graded[-1].step, graded[-1].attempt):
+                verdicts += page.passed
+        return names.GAVE_UP if False in verdicts and True not in verdicts else names.ANSWERED
 
-    def _latest_page(self) -> _Page | None:
+    def _latest_pages(self) -> list[_Page]:
+        """Return the retrieval that came back last and those of the same superstep, in order."""
+        latest: list[_Page] = []
         for page in reversed(self._pages):
+            if latest and (page.step, page.attempt) != (latest[0].step, latest[0].attempt):
+                break
             if not page.failed:
-                return page
-        return None
+                latest.append(page)
+        return latest[::-1]
+
+    def _compared(self) -> tuple[list[_Page], list[_Page]]:
+        """Return what came back of the latest earlier attempt, and of the present one."""
+        before: list[_Page] = []
+        after: list[_Page] = []
+        for page in reversed(self._pages):
+            if page.failed:
+                continue
+            if page.attempt == self.attempt:
+                after.append(page)
+            elif not before or page.attempt == before[0].attempt:
+                before.append(page)
+            else:
+                break
+        return before, after
+
+    def _judge_each_attempt_once(self) -> None:
+        """Let the first retrieval of an attempt alone say what its rewrite was and did."""
+        effects = attempt_effects(self._pages)
+        seen: set[int] = set()
+        for page in self._pages:
+            if page.failed:
+                continue
+            is_first = page.attempt not in seen
+            seen.add(page.attempt)
+            page.effect = effects.get(page.attempt) if is_first else None
+            page.similarity = page.similarity if is_first else None

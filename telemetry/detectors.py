@@ -116,13 +116,19 @@ def attempt_effects(retrievals: Iterable[Attempted]) -> dict[int, str]:
             attempts.setdefault(retrieval.attempt, []).append(retrieval)
     effects: dict[int, str] = {}
     for before, after in pairwise(sorted(attempts)):
-        effect = _effect(attempts[before], attempts[after])
+        effect = attempt_effect(attempts[before], attempts[after])
         if effect is not None:
             effects[after] = effect
     return effects
 
 
-def _effect(before: Sequence[Retrieved], after: Sequence[Retrieved]) -> str | None:
+def attempt_effect(before: Sequence[Retrieved], after: Sequence[Retrieved]) -> str | None:
+    """Return what a rewrite did to the retrievals of an attempt, as `attempt_effects` compares.
+
+    Args:
+        before: What came back of the attempt before the rewrite, in any order; not empty.
+        after: What came back of the one that followed it.
+    """
     if len(before) == len(after) == 1:
         return rewrite_effect(before[0], after[0])
     if all(map(_matched_nothing, (*before, *after))):
@@ -214,8 +220,11 @@ def budget_checked_first(turn: Turn) -> Finding | None:
 
 
 def synonym_swap(turn: Turn) -> Finding | None:
-    """Find rewrites that retrieved the same chunks in the same order with the same scores."""
-    effects = attempt_effects(turn.retrievals)
+    """Find rewrites that retrieved the same chunks in the same order with the same scores.
+
+    Of attempts with several retrievals the order does not count, see `attempt_effects`.
+    """
+    effects = attempt_effects(turn.retrievals) if len(turn.retrievals) > 1 else {}
     swapped = [n for n, effect in effects.items() if effect == names.SAME_CHUNKS_AND_SCORES]
     if not swapped:
         return None

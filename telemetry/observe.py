@@ -99,7 +99,7 @@ def _retrieve(execution: Execution, update: Update, state: State) -> Attributes 
         raise NothingFoundError
     if execution.is_remote:
         chunks = replace(chunks, is_remote=True)
-    effect = turn.book.retrieved(chunks)
+    effect = turn.book.retrieved(chunks, execution.step)
     if execution.context is None:
         return None
     attributes = chunk_attributes(chunks)

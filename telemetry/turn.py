@@ -15,6 +15,8 @@ class Retrieval:
 
     attempt: int
     """0 for the first retrieval of the turn, n for the one after the n-th rewrite."""
+    step: int = 0
+    """LangGraph's superstep: retrievals of one attempt and superstep ran side by side."""
     query: str | None = None
     """The search words, when a reader could find them. Never exported unless content is on."""
     chunk_ids: tuple[str, ...] = ()
@@ -28,10 +30,11 @@ class Retrieval:
     failed: bool = False
     """The retrieve node raised: no chunks are known."""
     similarity: float | None = None
-    """How far `query` still asks the standalone question, 0 to 1 (a cosine, -1 to 1, with an
-    embedding model); None when not measured."""
+    """How far the rewrite before it still asks the standalone question, 0 to 1 (a cosine, -1 to 1,
+    with an embedding model); None when not measured, and for all but the attempt's first."""
     effect: str | None = None
-    """What the rewrite before it changed, one of `names.EFFECTS`; None when there was none."""
+    """What the rewrite before it changed, one of `names.EFFECTS`; None when there was none, and
+    for all but the first that came back of an attempt."""
 
     @property
     def passed(self) -> bool:
@@ -93,10 +96,26 @@ class Turn:
         A turn that passed nothing and was then answered from chunks that nobody graded, as
         corrective RAG does from the web, is `none`: no verdict was disregarded.
         """
-        graded = [r for r in self.retrievals if any(g is not None for g in r.grades)]
+        graded = self.last_graded
         if not graded:
             return "none"
-        if graded[-1].passed:
+        if any(r.passed for r in graded):
             return "pass"
-        latest = next((r for r in reversed(self.retrievals) if r.chunk_ids), graded[-1])
-        return "none" if self.outcome == "answered" and latest is not graded[-1] else "fail"
+        latest = next((r for r in reversed(self.retrievals) if r.chunk_ids), graded[0])
+        is_ungraded = _place(latest) != _place(graded[0])
+        return "none" if self.outcome == "answered" and is_ungraded else "fail"
+
+    @property
+    def last_graded(self) -> tuple[Retrieval, ...]:
+        """The retrievals that the last grading judged: one, or all of a fan-out."""
+        graded: list[Retrieval] = []
+        for retrieval in reversed(self.retrievals):
+            if graded and _place(retrieval) != _place(graded[0]):
+                break
+            if True in retrieval.grades or False in retrieval.grades:
+                graded.append(retrieval)
+        return tuple(graded)
+
+
+def _place(retrieval: Retrieval) -> tuple[int, int]:
+    return retrieval.attempt, retrieval.step
