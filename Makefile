@@ -19,10 +19,10 @@ AGAIN := $(BIN)/pytest --last-failed --last-failed-no-failures none
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) servers ## Ask the agent: the golden questions, then your own.
+demo: $(READY) servers ## Ask the agent, then inject every known failure and show its alert (200 s).
 	@$(BIN)/loopscope demo
 
-test: $(READY) servers check ## Everything CI checks: lint, types, import rules, all tests with coverage.
+test: $(READY) servers check ## Everything CI checks: lint, types, import rules, all tests with coverage (10 to 15 min).
 	@$(BIN)/pytest -n $(PYTEST_WORKERS) -m "not servers" --cov --cov-report= || $(AGAIN)
 	@$(BIN)/pytest -m servers --ignore=tests/agent/demo --cov --cov-append --cov-report=term || $(AGAIN)
 

@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "graph": ("agent.commands.graph:graph", "Print the graph as Mermaid text."),
     "index": ("agent.commands.index:index", "Index your own documents."),
     "lab": ("agent.commands.lab:lab", "Measure what every bound costs, and choose one."),
-    "serve": ("agent.commands.serve:serve", "Serve the HTTP API, /metrics and a console."),
+    "serve": ("agent.commands.serve:serve", "Serve the HTTP API and /metrics."),
     "traffic": ("agent.commands.traffic:traffic", "Ask a service a mix of questions."),
 }
 """Sub-command -> where it is, and its line in the overview.
