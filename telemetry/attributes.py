@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -109,6 +109,24 @@ def cut_json(text: str, limit: int) -> str:
     return str(json.loads(f'"{start[: half.start(1)] if half else start}"')) + MARKER
 
 
+def cut_list(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts, or as many as fit into one attribute and the marker.
+
+    Args:
+        texts: Each already cut, to `ID_CHARS` or so.
+    """
+    if 4 * sum(map(len, texts)) <= TEXT_BYTES and len(texts) <= LIST_ITEMS:
+        return tuple(texts)
+    kept: list[str] = []
+    room = TEXT_BYTES
+    for text in texts[:LIST_ITEMS]:
+        room -= byte_size(text)
+        if room < 0:
+            return (*kept, MARKER)
+        kept.append(text)
+    return tuple(kept)
+
+
 def byte_size(value: Value) -> int:
     """Return the size of an attribute's value in an export, in bytes, roughly: 8 a number."""
     if isinstance(value, str):
@@ -125,8 +143,10 @@ def _clean_list(values: Iterable[Any]) -> Value | None:
     kinds = {type(item) for item in items}
     if not items:
         return None
-    if kinds in ({bool}, {str}):
-        return tuple(_short(item) if isinstance(item, str) else item for item in items)
+    if kinds == {str}:
+        return cut_list([_short(item) for item in items])
+    if kinds == {bool}:
+        return tuple(items)
     if kinds <= {int, float}:
         if kinds == {int} and all(-_INT64 <= item < _INT64 for item in items):
             return tuple(items)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langgraph.types import Command
 
 from telemetry import names
-from telemetry.attributes import LIST_ITEMS
+from telemetry.attributes import LIST_ITEMS, cut_list
 from telemetry.facts import Chunks, State, Update
 from telemetry.readers import updates_of
 from telemetry.topology import shown
@@ -157,7 +157,7 @@ _BY_ROLE: Final[dict[str, Callable[[Execution, Update, State], Attributes | None
 
 def chunk_attributes(chunks: Chunks) -> Attributes:
     """Return the ids of a retrieval and, when every chunk has one, the scores in their order."""
-    attributes: Attributes = {names.RAG_CHUNK_IDS: chunks.ids[:LIST_ITEMS]}
+    attributes: Attributes = {names.RAG_CHUNK_IDS: cut_list(chunks.ids)}
     scores = chunks.scores[:LIST_ITEMS]
     if scores and None not in scores:
         attributes[names.RAG_CHUNK_SCORES] = scores

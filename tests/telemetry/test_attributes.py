@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graphs import Shelf
+from loop_graphs import line_graph
 
 from telemetry.attributes import (
     LIST_ITEMS,
@@ -18,6 +20,7 @@ from telemetry.attributes import (
     clean,
     clean_all,
     cut,
+    cut_list,
 )
 from telemetry.testing import Kit
 
@@ -80,6 +83,38 @@ def test_cut(text: str, limit: int, expected: str) -> None:
 
 def test_a_list_is_cut_to_its_first_items() -> None:
     assert clean(list(range(500))) == tuple(range(LIST_ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        pytest.param(["a", "b"], ("a", "b"), id="a short list stays"),
+        pytest.param(["x" * 64] * 64, ("x" * 64,) * 64, id="4096 bytes still fit"),
+        pytest.param(["x" * 128] * 33, (*["x" * 128] * 32, MARKER), id="more end with the marker"),
+        pytest.param(["é" * 60] * 64, (*["é" * 60] * 34, MARKER), id="bytes count, not characters"),
+    ],
+)
+def test_a_list_of_texts_is_cut_to_the_size_of_one_attribute(
+    texts: list[str], expected: tuple[str, ...]
+) -> None:
+    assert clean(texts) == expected
+    assert cut_list(texts) == expected
+
+
+def test_chunk_ids_of_any_length_fit_into_one_attribute_on_every_span() -> None:
+    kit = Kit()
+    shelf = Shelf(finds=[[(f"{n:02}" + "漢字" * 200, 0.5) for n in range(64)]])
+
+    def search(_: dict[str, Any]) -> dict[str, Any]:
+        return {"documents": shelf.invoke("words")}
+
+    kit.watch(line_graph(search), {"search": "retrieve"}).invoke({})
+    for name in ("node search", "retrieval Shelf"):
+        ids = kit.span(name).attributes["rag.chunk.ids"]
+        assert ids[-1] == MARKER
+        assert 3_800 < byte_size(ids[:-1]) <= TEXT_BYTES
+        assert len(kit.span(name).attributes["rag.chunk.scores"]) == 64
+    assert len(kit.turn.retrievals[0].chunk_ids) == 64
 
 
 def test_a_span_holds_no_more_than_its_cap_and_says_what_is_missing() -> None:
