@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from langchain_core.messages import AnyMessage
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from agent.answer import Answer
-from agent.conversations import Conversations
 from agent.errors import AgentError
+from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
+from agent.memory.thread import Thread
 
-MAX_THREAD_ID_CHARS = 128
 
+class Asked(Protocol):
+    """What answers questions: `Conversing`."""
 
-class Answering(Protocol):
-    """What answers: an agent, or one with a fault that can be switched on."""
-
-    async def aanswer(
-        self, question: str, *, history: Sequence[AnyMessage] = (), thread_id: str | None = None
-    ) -> Answer:
+    async def ask(self, question: str, *, thread: Thread | None = None) -> Answer:
         """Answer one question without blocking the event loop."""
+
+    async def ping(self) -> None:
+        """Make sure that conversations can be reached."""
 
 
 Exposition = Callable[[str | None], tuple[bytes, str]]
@@ -38,30 +37,24 @@ class Question(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     question: str
-    thread_id: Annotated[str, Field(min_length=1, max_length=MAX_THREAD_ID_CHARS)] | None = None
+    thread_id: str | None = None
     """The conversation that it belongs to; None for a question on its own."""
 
 
-def create_app(agent: Answering, exposition: Exposition) -> FastAPI:
+def create_app(asked: Asked, exposition: Exposition) -> FastAPI:
     """Return the service.
 
     Args:
-        agent: Answers every question.
+        asked: Answers every question.
         exposition: Renders the metrics of the process.
     """
     app = FastAPI(title="Loopscope", redirect_slashes=False)
-    conversations = Conversations()
 
     @app.post("/ask")
-    async def ask(asked: Question) -> dict[str, Any]:
+    async def ask(body: Question) -> dict[str, Any]:
         """Answer a question. A turn that failed is an answer too: its `outcome` says so."""
-        answer = await agent.aanswer(
-            asked.question,
-            history=conversations.history(asked.thread_id),
-            thread_id=asked.thread_id,
-        )
-        conversations.add(asked.thread_id, answer)
-        return answer.as_json()
+        thread = Thread(id=body.thread_id) if body.thread_id is not None else None
+        return (await asked.ask(body.question, thread=thread)).as_json()
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -70,7 +63,8 @@ def create_app(agent: Answering, exposition: Exposition) -> FastAPI:
 
     @app.get("/readyz")
     async def readyz() -> dict[str, str]:
-        """Say that questions can be asked; the agent is put together before the port opens."""
+        """Say that questions can be asked: the agent is put together, the memory answers."""
+        await asked.ping()
         return {"status": "ready"}
 
     @app.get("/metrics")
@@ -86,10 +80,14 @@ def create_app(agent: Answering, exposition: Exposition) -> FastAPI:
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
-    """Say what was wrong: with the question (422), or with how the service is set up (500)."""
+    """Say what was wrong: with the request (422), for now (503), or with the service (500)."""
     assert isinstance(error, AgentError)
-    is_callers = error.exit_code == 2
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if is_callers else HTTPStatus.INTERNAL_SERVER_ERROR
+    if isinstance(error, ConversationBusyError | MemoryUnavailableError):
+        status = HTTPStatus.SERVICE_UNAVAILABLE
+    elif error.exit_code == 2:
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    else:
+        status = HTTPStatus.INTERNAL_SERVER_ERROR
     return JSONResponse({"code": error.code, "message": str(error)}, status_code=status)
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from functools import cached_property
 
-from langchain_core.messages import AnyMessage
 from starlette.types import ASGIApp
 
-from agent.answer import Answer
 from agent.compose import Composition
 from agent.faults.catalogue import Injection
 from agent.faults.metrics import MetricsGone
@@ -62,16 +59,9 @@ class GameDay:
             return app
         return MetricsGone(app, is_on=lambda: self._is_on)
 
-    async def aanswer(
-        self,
-        question: str,
-        *,
-        history: Sequence[AnyMessage] = (),
-        thread_id: str | None = None,
-    ) -> Answer:
-        """Answer one question; see `SupportAgent.answer`."""
-        agent = self._faulty if self._is_on else self._sound
-        return await agent.aanswer(question, history=history, thread_id=thread_id)
+    def agent(self) -> SupportAgent:
+        """Return the agent that answers the next question."""
+        return self._faulty if self._is_on else self._sound
 
     @cached_property
     def _faulty(self) -> SupportAgent:

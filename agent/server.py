@@ -7,6 +7,8 @@ import contextlib
 import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
@@ -15,9 +17,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent.errors import ServeError
 
-GRACE_SECONDS: Final = 20
-"""How long turns under way may take after a stop; chosen by us: below the 30 s that Kubernetes
-waits before it kills."""
+GRACE_SECONDS: Final = 6
+"""How long turns under way may take after a stop; then they are cancelled. Chosen by us: most turns
+end in this time, and with the farewell it is well below the 30 s that Kubernetes waits."""
+FAREWELL_SECONDS: Final = 2
+"""How long callers of cancelled turns may take to read that; then connections are closed."""
 BACKLOG: Final = 2_048
 
 
@@ -59,29 +63,60 @@ class ByPort:
         await self._apps[scope["server"][1]](scope, receive, send)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What is served, and what its server tells it."""
+
+    app: ASGIApp
+    stop: Callable[[], None] = lambda: None
+    """Called when turns under way have had `GRACE_SECONDS` to end: they are cancelled."""
+    switch: Callable[[], None] | None = None
+    """Called on each SIGUSR1."""
+
+
+class _Server(uvicorn.Server):
+    """Cancels what is under way before the server would do it, so that each caller is told."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(
+            uvicorn.Config(
+                service.app,
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=GRACE_SECONDS + FAREWELL_SECONDS,
+            )
+        )
+        self._service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wait for the connections to end, for turns under way no longer than they may."""
+        timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._service.stop)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            timer.cancel()
+
+
 def run(
-    app: ASGIApp, sockets: Sequence[socket.socket], *, on_switch: Callable[[], None] | None = None
+    opened: Callable[[], AbstractAsyncContextManager[Service]], sockets: Sequence[socket.socket]
 ) -> None:
     """Serve until SIGTERM or SIGINT; turns under way are finished first.
 
     Args:
-        app: What is served.
+        opened: Makes the service in the event loop that serves it, with what it needs there, and
+            closes that again after the last turn.
         sockets: Listening ones.
-        on_switch: Called on each SIGUSR1.
+
+    Raises:
+        AgentError: The service cannot be opened.
     """
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-    server = uvicorn.Server(config)
 
     async def serve() -> None:
-        if on_switch is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_switch)
-        await server.serve(sockets=list(sockets))
+        async with opened() as service:
+            if service.switch is not None:
+                asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, service.switch)
+            await _Server(service).serve(sockets=list(sockets))
 
     # Uvicorn raises the signal again when it has stopped: then leave in order, with exit code 0.
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 import time
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
+from langgraph.types import StreamMode
 
 from agent.answer import Answer, Observation, answer_from_state, with_observation
 from agent.context import AgentContext
 from agent.errors import AgentError, InvalidQuestionError
-from agent.graph import SupportGraph, recursion_limit
+from agent.events import Event, Finished, NodeStarted, ReplyText
+from agent.graph import SupportGraph, limit_for
 from agent.state import Outcome, SupportState
 
 MAX_QUESTION_CHARS = 8_000
@@ -25,6 +29,8 @@ MAX_QUESTION_CHARS = 8_000
 RECURSION_LIMIT_REPLY = (
     "I had to stop before I found an answer. Please rephrase the question, or contact support."
 )
+STREAMED = frozenset({"generate_response"})
+"""Nodes whose model writes to the user; what judges write is nobody else's business."""
 ERROR_REPLY = "Something went wrong on our side. Please try again, or contact support."
 
 _INVISIBLE = frozenset({"Cf", "Zs", "Zl", "Zp"})
@@ -42,6 +48,8 @@ class SupportAgent:
 
     graph: SupportGraph
     context: AgentContext
+    remembering: SupportGraph | None = None
+    """The same graph with a checkpointer, for turns of a conversation."""
     limit: int | None = None
     """A recursion limit above the smallest that fits the bound; None for the smallest."""
     take_observation: Callable[[], Observation | None] = lambda: None
@@ -49,7 +57,11 @@ class SupportAgent:
 
     def __post_init__(self) -> None:
         """Refuse a limit that would cut a legitimate turn."""
-        recursion_limit(self.context.max_rewrites, self.limit)
+        limit_for(self.context, self.limit)
+
+    def with_memory(self, checkpointer: BaseCheckpointSaver[Any]) -> SupportAgent:
+        """Return an agent that keeps the turns of conversations with the checkpointer."""
+        return replace(self, remembering=self.graph.copy({"checkpointer": checkpointer}))
 
     def answer(
         self,
@@ -93,30 +105,91 @@ class SupportAgent:
         *,
         history: Sequence[AnyMessage] = (),
         thread_id: str | None = None,
+        deadline: float | None = None,
     ) -> Answer:
-        """Answer one question without blocking the event loop; see `answer`."""
-        text = valid_question(question)
-        turn = _Turn(text)
+        """Answer one question without blocking the event loop; see `answer`.
+
+        Args:
+            question: As of `answer`.
+            history: As of `answer`.
+            thread_id: As of `answer`.
+            deadline: Monotonic time (`time.monotonic`) at which the turn has to be over: it ends
+                then with the outcome `error` and the reason `timeout`.
+        """
+        answer = None
+        modes: list[StreamMode] = ["values"]
+        async for event in self._run(valid_question(question), history, thread_id, deadline, modes):
+            if isinstance(event, Finished):
+                answer = event.answer
+        if answer is None:
+            raise AssertionError("a run ended without its last event")
+        return answer
+
+    def astream(
+        self,
+        question: str,
+        *,
+        history: Sequence[AnyMessage] = (),
+        thread_id: str | None = None,
+        deadline: float | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Answer one question and tell of it meanwhile; closing the stream cancels the turn.
+
+        Args:
+            question: As of `answer`; a bad one is refused before the first event.
+            history: As of `answer`.
+            thread_id: As of `answer`.
+            deadline: As of `aanswer`.
+        """
+        modes: list[StreamMode] = ["values", "tasks", "custom"]
+        return self._run(valid_question(question), history, thread_id, deadline, modes)
+
+    async def _run(
+        self,
+        question: str,
+        history: Sequence[AnyMessage],
+        thread_id: str | None,
+        deadline: float | None,
+        modes: list[StreamMode],
+    ) -> AsyncGenerator[Event, None]:
+        is_told = "custom" in modes
+        remembering = self.remembering if thread_id is not None else None
+        turn, reply = _Turn(question), ReplyText()
+        chunks = (remembering or self.graph).astream(
+            self._input(question, history),
+            self._config(thread_id),
+            context=replace(
+                self.context, deadline=deadline, streamed=STREAMED if is_told else frozenset()
+            ),
+            stream_mode=modes,
+            durability="exit" if remembering else None,
+        )
         try:
-            async for values in self.graph.astream(
-                self._input(text, history), self._config(thread_id), context=self.context,
-                stream_mode="values",
-            ):  # fmt: skip
-                turn.state = cast(SupportState, values)
+            async with aclosing(cast("AsyncGenerator[Any, None]", chunks)):
+                async for mode, chunk in cast("AsyncIterator[tuple[str, Any]]", chunks):
+                    if mode == "values":
+                        turn.state = cast(SupportState, chunk)
+                    elif mode == "custom":
+                        for event in reply.add(chunk):
+                            yield event
+                    elif "triggers" in chunk:
+                        yield turn.started(chunk["name"])
         except Exception as error:  # noqa: BLE001 - the edge: every failure becomes a reply
             answer = turn.failed(error)
         else:
             answer = turn.finished()
-        return with_observation(answer, self.take_observation())
+        answer = with_observation(answer, self.take_observation())
+        if is_told:
+            for event in reply.end(answer.reply):
+                yield event
+        yield Finished(answer=answer)
 
     @staticmethod
     def _input(question: str, history: Sequence[AnyMessage]) -> SupportState:
         return {"question": question, "messages": list(history)}
 
     def _config(self, thread_id: str | None) -> RunnableConfig:
-        config: RunnableConfig = {
-            "recursion_limit": recursion_limit(self.context.max_rewrites, self.limit)
-        }
+        config: RunnableConfig = {"recursion_limit": limit_for(self.context, self.limit)}
         if thread_id is not None:
             config["configurable"] = {"thread_id": thread_id}
         return config
@@ -154,6 +227,10 @@ class _Turn:
         self.state: SupportState = {}
         self._question = question
         self._began = time.perf_counter()
+
+    def started(self, node: str) -> NodeStarted:
+        attempt = self.state.get("rewrites", 0) + (node == "optimize_query")
+        return NodeStarted(node=node, attempt=attempt)
 
     def finished(self) -> Answer:
         outcome = self.state["outcome"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,6 +13,26 @@ RouterOrder = Literal["evidence_first", "budget_first"]
 """What the router looks at first after grading; `budget_first` is the published mistake."""
 RewriteFrom = Literal["original", "current"]
 """What the rewriter reads: the question and the attempts, or only the current query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branches:
+    """What may be added to the eight nodes; all off, the graph is the published one."""
+
+    clarify: bool = False
+    """Ask back on a doubtful refusal; needs the topic check."""
+    revise: bool = False
+    """Draft, critique and revise the answer in place of the single call."""
+    fallback: bool = False
+    """Ask a second source before the no-results reply."""
+
+
+MAX_DRAFTS = 3
+"""Drafts allowed a request, whatever the budget. Source: the published router."""
+MIN_DRAFTS = 2
+"""At the cap a draft is never published, so one draft alone could only be given up."""
+TOKENS_PER_DRAFT = 2_000
+"""A draft and its critique together. Source: the published budget."""
 
 NO_RECORDS = "off"
 """Value of `records` that keeps none."""
@@ -75,6 +96,27 @@ class Settings(BaseSettings):
         default=False,
         description="Ask one clarifying question instead of refusing with LOW confidence.",
     )
+    revise: bool = Field(
+        default=False, description="Critique each draft of an answer and revise it."
+    )
+    revise_model: str | None = Field(
+        default=None,
+        description="Another `provider:model` for all drafts after the first; a stronger one.",
+    )
+    revise_budget_tokens: int = Field(
+        default=MAX_DRAFTS * TOKENS_PER_DRAFT,
+        ge=1,
+        description="Tokens that one request may take in the revise loop; gives its cap, at most "
+        f"{MAX_DRAFTS} drafts.",
+    )
+    revise_tokens_per_draft: int = Field(
+        default=TOKENS_PER_DRAFT, ge=1, description="Tokens of a draft and its critique together."
+    )
+    fallback: str | None = Field(
+        default=None,
+        description="A second source, asked once before the no-results reply: any LangChain "
+        "retriever as `module:attribute`.",
+    )
     router_order: RouterOrder = Field(
         default="evidence_first", description="`budget_first` shows the published mistake."
     )
@@ -85,6 +127,14 @@ class Settings(BaseSettings):
         default="loopscope-turns.sqlite",
         min_length=1,
         description="Where `serve` keeps turn records: a path, a PostgreSQL URL, or `off`.",
+    )
+    memory: str = Field(
+        default="memory",
+        min_length=1,
+        description="Where `serve` keeps conversations: `memory`, a SQLite path, a PostgreSQL URL.",
+    )
+    turn_timeout_seconds: float = Field(
+        default=60.0, gt=0, le=3600, description="Longest time `serve` gives a turn, in seconds."
     )
     version: str = Field(
         default="dev",
@@ -99,6 +149,28 @@ class Settings(BaseSettings):
     recursion_limit: int | None = Field(
         default=None, ge=1, description="Backstop under the bound; default: just fits the bound."
     )
+
+    @property
+    def branches(self) -> Branches:
+        """What the settings add to the eight nodes."""
+        return Branches(
+            clarify=self.clarify, revise=self.revise, fallback=self.fallback is not None
+        )
+
+    @property
+    def max_drafts(self) -> int:
+        """Drafts that the revise loop's budget affords in the worst case, never above the cap."""
+        return min(MAX_DRAFTS, self.revise_budget_tokens // self.revise_tokens_per_draft)
+
+    @model_validator(mode="after")
+    def _budget_affords_a_revision(self) -> Self:
+        if self.revise and self.max_drafts < MIN_DRAFTS:
+            raise ValueError(
+                f"revise_budget_tokens got {self.revise_budget_tokens}, expected: at least "
+                f"{MIN_DRAFTS * self.revise_tokens_per_draft}, which is {MIN_DRAFTS} drafts of "
+                f"revise_tokens_per_draft {self.revise_tokens_per_draft}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_source_of_documents(self) -> Self:

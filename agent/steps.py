@@ -47,9 +47,7 @@ class Call:
         except Exception as error:  # noqa: BLE001 - handed to the body as a value
             return error
 
-    async def amake(
-        self, config: RunnableConfig | None, on_piece: OnPiece | None = None
-    ) -> Result:
+    async def amake(self, config: RunnableConfig | None, on_piece: OnPiece | None = None) -> Result:
         """Return the target's result, or the exception it raised, without blocking the loop.
 
         Args:
@@ -156,7 +154,7 @@ class BodyNode(Runnable[SupportState, dict[str, Any]]):
                 raise TurnTimeoutError() from None
 
 
-def _writer(node: str, context: Any) -> OnPiece | None:
+def _writer(node: str | None, context: Any) -> OnPiece | None:
     """Return what takes the pieces of a node's model calls; None for a node that is not shown."""
     return get_stream_writer() if context is not None and node in context.streamed else None
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import click
-from starlette.types import ASGIApp
 
 from agent.api import create_app
 from agent.commands.options import agent_options
 from agent.compose import Composition
+from agent.conversing import Conversing
 from agent.errors import FaultError
-from agent.faults.catalogue import read_fault
+from agent.faults.catalogue import Injection, read_fault
 from agent.gameday import GameDay
-from agent.server import address, listen, run
+from agent.memory.memory import Memory
+from agent.memory.opening import open_memory
+from agent.server import Service, address, listen, run
 from agent.settings import NO_RECORDS, Settings
 
 
@@ -53,12 +57,33 @@ def serve(
         click.echo(composition.set_up_export().summary, err=True)
         if settings.records != NO_RECORDS:
             composition.keep_records(settings.records)
-        if injection is None:
-            app: ASGIApp = create_app(composition.default_agent, composition.exposition)
-            on_switch = None
-        else:
-            game_day = GameDay(composition, settings, injection, is_on=not start_healthy)
-            app = game_day.around(create_app(game_day, composition.exposition))
-            on_switch = game_day.toggle
-        click.echo(f"Loopscope answers at {address(listening)}")
-        run(app, [listening], on_switch=on_switch)
+
+        @asynccontextmanager
+        async def opened() -> AsyncIterator[Service]:
+            async with open_memory(settings.memory) as memory:
+                service = _service(composition, memory, injection, is_healthy=start_healthy)
+                click.echo(f"Loopscope answers at {address(listening)}")
+                yield service
+
+        run(opened, [listening])
+
+
+def _service(
+    composition: Composition, memory: Memory, injection: Injection | None, *, is_healthy: bool
+) -> Service:
+    """Return the service, with a fault to switch when one is given."""
+    settings = composition.settings
+    game_day = None
+    if injection is not None:
+        game_day = GameDay(composition, settings, injection, is_on=not is_healthy)
+    conversing = Conversing(
+        game_day.agent if game_day else lambda: composition.default_agent,
+        memory,
+        turn_seconds=settings.turn_timeout_seconds,
+    )
+    app = create_app(conversing, composition.exposition)
+    return Service(
+        app=game_day.around(app) if game_day else app,
+        stop=conversing.stop,
+        switch=game_day.toggle if game_day else None,
+    )

@@ -181,7 +181,7 @@ def _in_process(settings: Settings, switch: _Switch) -> InProcessTarget:
     composition = Composition(settings)
     injection = switch.injection
     if injection is None or injection.fault.where != "agent":
-        return InProcessTarget(composition.default_agent)
+        return InProcessTarget(lambda: composition.default_agent)
     game_day = GameDay(composition, settings, injection, is_on=switch.is_on)
     switch.on_toggle = game_day.toggle
-    return InProcessTarget(game_day)
+    return InProcessTarget(game_day.agent)

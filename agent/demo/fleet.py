@@ -13,7 +13,8 @@ import signal
 import socket
 import sys
 import threading
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +23,13 @@ from starlette.types import ASGIApp
 
 from agent.api import create_app
 from agent.compose import Composition
+from agent.conversing import Conversing
 from agent.faults.catalogue import read_fault
 from agent.gameday import GameDay
-from agent.server import ByPort, listen, run
+from agent.memory.local import LocalStore
+from agent.memory.memory import Memory
+from agent.server import ByPort, Service, listen, run
+from agent.service import SupportAgent
 from agent.settings import Settings
 
 
@@ -49,6 +54,7 @@ class Fleet:
     def __init__(self, jobs: list[Job], settings: Settings) -> None:
         self._composition = Composition(settings)
         self._game_days: list[GameDay] = []
+        self._conversing: list[Conversing] = []
         self.apps = {job.name: self._app(job) for job in jobs}
 
     def switch(self) -> None:
@@ -56,14 +62,25 @@ class Fleet:
         for game_day in self._game_days:
             game_day.toggle()
 
+    def stop(self) -> None:
+        """Cancel every turn under way."""
+        for conversing in self._conversing:
+            conversing.stop()
+
     def _app(self, job: Job) -> ASGIApp:
         composition = self._composition.with_registry(CollectorRegistry())
         settings = composition.settings.model_copy(update={"max_rewrites": job.max_rewrites})
         if job.fault is None:
-            return create_app(composition.agent(settings), composition.exposition)
+            agent = composition.agent(settings)
+            return self._asked(lambda: agent, composition)
         game_day = GameDay(composition, settings, read_fault(job.fault), is_on=False)
         self._game_days.append(game_day)
-        return game_day.around(create_app(game_day, composition.exposition))
+        return game_day.around(self._asked(game_day.agent, composition))
+
+    def _asked(self, agent: Callable[[], SupportAgent], composition: Composition) -> ASGIApp:
+        conversing = Conversing(agent, Memory(LocalStore()))
+        self._conversing.append(conversing)
+        return create_app(conversing, composition.exposition)
 
 
 def main(arguments: list[str]) -> None:
@@ -79,7 +96,12 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(ports), flush=True)  # noqa: T201 - what the parent waits for
         threading.Thread(target=_end_with_parent, daemon=True).start()
         by_port = ByPort({ports[name]: app for name, app in fleet.apps.items()})
-        run(by_port, list(sockets.values()), on_switch=fleet.switch)
+
+        @asynccontextmanager
+        async def opened() -> AsyncIterator[Service]:
+            yield Service(app=by_port, stop=fleet.stop, switch=fleet.switch)
+
+        run(opened, list(sockets.values()))
 
 
 def _end_with_parent() -> None:

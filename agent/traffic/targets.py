@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
 import httpx
 
-from agent.api import Answering
-from agent.conversations import Conversations
+from agent.conversing import Conversing
 from agent.errors import AgentError, TargetError
+from agent.memory.local import LocalStore
+from agent.memory.memory import Memory
+from agent.memory.thread import Thread
+from agent.service import SupportAgent
 from agent.traffic.load import MAX_IN_FLIGHT, NoReplyError
 
 TIMEOUT_SECONDS: Final = 120.0
@@ -94,19 +98,16 @@ class InProcessTarget:
     """An agent in this process; an `Ask`.
 
     Args:
-        agent: Answers.
+        agent: Returns what answers the next question.
     """
 
-    def __init__(self, agent: Answering) -> None:
-        self._agent = agent
-        self._conversations = Conversations()
+    def __init__(self, agent: Callable[[], SupportAgent]) -> None:
+        self._conversing = Conversing(agent, Memory(LocalStore()), turn_seconds=TIMEOUT_SECONDS)
 
     async def __call__(self, question: str, thread_id: str | None) -> str:
         """Ask one question and return the outcome."""
-        history = self._conversations.history(thread_id)
+        thread = Thread(id=thread_id) if thread_id is not None else None
         try:
-            answer = await self._agent.aanswer(question, history=history, thread_id=thread_id)
+            return (await self._conversing.ask(question, thread=thread)).outcome
         except AgentError as error:
             raise NoReplyError(error.code) from error
-        self._conversations.add(thread_id, answer)
-        return answer.outcome

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import httpx
 import pytest
 from fakes import make_context
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
@@ -17,8 +16,13 @@ from prometheus_client.exposition import choose_encoder
 from agent.answer import Answer
 from agent.api import create_app
 from agent.context import AgentContext
+from agent.conversing import Conversing
 from agent.errors import RetrieverError, UnknownGoldenQuestionError
 from agent.graph import build_graph
+from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
+from agent.memory.local import LocalStore
+from agent.memory.memory import Memory
+from agent.memory.thread import Thread
 from agent.models.support import SupportModel
 from agent.service import SupportAgent
 from telemetry.instrumentation import instrument
@@ -34,8 +38,8 @@ def exposition(registry: CollectorRegistry) -> Any:
     return expose
 
 
-def client(agent: Any, registry: CollectorRegistry | None = None) -> httpx.AsyncClient:
-    app = create_app(agent, exposition(registry or CollectorRegistry()))
+def client(asked: Any, registry: CollectorRegistry | None = None) -> httpx.AsyncClient:
+    app = create_app(asked, exposition(registry or CollectorRegistry()))
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app, raise_app_exceptions=False),
         base_url="http://service",
@@ -43,24 +47,31 @@ def client(agent: Any, registry: CollectorRegistry | None = None) -> httpx.Async
     )
 
 
-def scripted_agent() -> SupportAgent:
-    return SupportAgent(graph=build_graph(), context=make_context({"grade": {"relevant": "yes"}}))
+def asking(agent: SupportAgent) -> Conversing:
+    return Conversing(lambda: agent, Memory(LocalStore()))
+
+
+def scripted() -> Conversing:
+    context = make_context({"grade": {"relevant": "yes"}})
+    return asking(SupportAgent(graph=build_graph(), context=context))
 
 
 class Recorder:
-    """Answers with the question and keeps the history it was given."""
+    """Answers with the question, or fails; keeps the threads that it was asked in."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        self.histories: list[list[str]] = []
+        self.threads: list[str | None] = []
         self._error = error
 
-    async def aanswer(
-        self, question: str, *, history: Sequence[AnyMessage] = (), thread_id: str | None = None
-    ) -> Answer:
-        self.histories.append([str(message.text) for message in history])
+    async def ask(self, question: str, *, thread: Thread | None = None) -> Answer:
+        self.threads.append(thread.id if thread else None)
         if self._error is not None:
             raise self._error
         return Answer(question=question, outcome="answered", reason=None, reply=f"re {question}")
+
+    async def ping(self) -> None:
+        if self._error is not None:
+            raise self._error
 
 
 class BlockingChat(BaseChatModel):
@@ -78,7 +89,7 @@ class BlockingChat(BaseChatModel):
 
 
 async def test_a_question_gets_the_answer_object() -> None:
-    async with client(scripted_agent()) as http:
+    async with client(scripted()) as http:
         reply = await http.post("/ask", json={"question": " q? "})
 
     body = reply.json()
@@ -103,14 +114,17 @@ async def test_a_question_gets_the_answer_object() -> None:
             b'{"question": "q?", "thread": "t"}', "invalid_request", "body.thread", id="a-typo"
         ),
         pytest.param(
-            b'{"question": "q?", "thread_id": ""}', "invalid_request", "thread_id", id="no-thread"
+            b'{"question": "q?", "thread_id": "a/../b"}',
+            "invalid_thread",
+            "other characters",
+            id="a-thread-that-is-a-path",
         ),
     ],
 )
 async def test_what_is_no_question_is_refused_with_code_and_message(
     body: bytes, code: str, message: str
 ) -> None:
-    async with client(scripted_agent()) as http:
+    async with client(scripted()) as http:
         reply = await http.post("/ask", content=body, headers={"Content-Type": "application/json"})
 
     assert (reply.status_code, reply.json()["code"]) == (422, code)
@@ -118,7 +132,7 @@ async def test_what_is_no_question_is_refused_with_code_and_message(
 
 
 async def test_a_refused_body_is_not_repeated_in_the_message() -> None:
-    async with client(scripted_agent()) as http:
+    async with client(scripted()) as http:
         reply = await http.post("/ask", json={"question": {"secret": "x"}})
 
     assert "secret" not in reply.text
@@ -132,6 +146,9 @@ async def test_a_refused_body_is_not_repeated_in_the_message() -> None:
             id="the-golden-model-does-not-know-it",
         ),
         pytest.param(RetrieverError(OSError()), 500, "retriever_error", id="our-own-failure"),
+        pytest.param(
+            ConversationBusyError(1.0), 503, "conversation_busy", id="another-turn-is-under-way"
+        ),
     ],
 )  # fmt: skip
 async def test_an_error_of_ours_keeps_its_code(error: Exception, status: int, code: str) -> None:
@@ -141,13 +158,21 @@ async def test_an_error_of_ours_keeps_its_code(error: Exception, status: int, co
     assert (reply.status_code, reply.json()["code"]) == (status, code)
 
 
-async def test_a_follow_up_sees_its_own_conversation_alone() -> None:
-    agent = Recorder()
-    async with client(agent) as http:
-        for question, thread in (("one", "a"), ("two", "b"), ("three", "a"), ("four", None)):
-            await http.post("/ask", json={"question": question, "thread_id": thread})
+async def test_a_question_is_asked_in_its_thread_or_on_its_own() -> None:
+    asked = Recorder()
+    async with client(asked) as http:
+        for thread in ("a", None):
+            await http.post("/ask", json={"question": "q?", "thread_id": thread})
 
-    assert agent.histories == [[], [], ["one", "re one"], []]
+    assert asked.threads == ["a", None]
+
+
+async def test_a_memory_that_cannot_be_reached_is_told_by_the_readiness_probe_alone() -> None:
+    async with client(Recorder(MemoryUnavailableError("a store", "it is away"))) as http:
+        replies = [await http.get(path) for path in ("/readyz", "/healthz")]
+
+    assert [reply.status_code for reply in replies] == [503, 200]
+    assert replies[0].json()["code"] == "memory_unavailable"
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
@@ -182,7 +207,7 @@ async def test_probes_and_metrics_are_answered_while_a_turn_waits_for_a_blocking
     released = threading.Event()
     model = SupportModel(BlockingChat(released=released), structured_method="prompt")
     context = AgentContext(model=model, retriever=make_context().retriever)
-    async with client(SupportAgent(graph=build_graph(), context=context)) as http:
+    async with client(asking(SupportAgent(graph=build_graph(), context=context))) as http:
         asked = asyncio.create_task(http.post("/ask", json={"question": "q?"}))
         await asyncio.sleep(0)  # the request is under way
         replies = [await http.get(path) for path in ("/healthz", "/metrics")]

@@ -202,7 +202,7 @@ async def test_a_game_day_is_switched_on_and_off_between_turns(
     game_day = GameDay(composition, settings, read_fault("retriever-outage"), is_on=False)
     outcomes = []
     for _ in range(3):
-        outcomes.append((await game_day.aanswer(FOUND)).outcome)
+        outcomes.append((await game_day.agent().aanswer(FOUND)).outcome)
         game_day.toggle()
 
     assert outcomes == ["answered", "error", "answered"]
@@ -212,9 +212,9 @@ async def test_a_game_day_is_switched_on_and_off_between_turns(
 async def test_a_game_day_counts_both_agents_in_one_registry(settings: Settings) -> None:
     alone = Composition(settings)
     game_day = GameDay(alone, settings, read_fault("index-regression:1"), is_on=True)
-    await game_day.aanswer(FOUND)
+    await game_day.agent().aanswer(FOUND)
     game_day.toggle()
-    await game_day.aanswer(FOUND)
+    await game_day.agent().aanswer(FOUND)
     text = alone.exposition(None)[0].decode()
     builds = [line for line in text.splitlines() if line.startswith("rag_build_info{")]
     turns = sum(

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
 from fakes import make_context
 
-from agent.answer import Answer
 from agent.errors import TargetError, UnknownGoldenQuestionError
 from agent.graph import build_graph
 from agent.service import SupportAgent
@@ -78,7 +78,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 
 async def test_an_agent_in_process_sees_the_conversation() -> None:
     agent = SupportAgent(graph=build_graph(), context=make_context({"grade": {"relevant": "yes"}}))
-    ask = InProcessTarget(agent)
+    ask = InProcessTarget(lambda: agent)
 
     assert await ask("one?", "t") == "answered"
     assert await ask("two?", "t") == "answered"
@@ -88,9 +88,8 @@ async def test_an_agent_in_process_sees_the_conversation() -> None:
 
 
 async def test_an_error_of_ours_is_no_reply() -> None:
-    class Refusing:
-        async def aanswer(self, *_: object, **__: object) -> Answer:
-            raise UnknownGoldenQuestionError("q?", "golden.yaml")
+    refusing = make_context({"guard": UnknownGoldenQuestionError("q?", Path("golden.yaml"))})
+    agent = SupportAgent(graph=build_graph(), context=refusing)
 
     with pytest.raises(NoReplyError, match="unknown_golden_question"):
-        await InProcessTarget(Refusing())("q?", None)
+        await InProcessTarget(lambda: agent)("q?", None)

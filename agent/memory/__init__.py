@@ -1,0 +1,1 @@
+"""Conversations between turns: LangGraph checkpointers in memory, in SQLite, in PostgreSQL."""

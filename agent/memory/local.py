@@ -1,0 +1,65 @@
+"""Conversations in this process: bounded, and gone when it ends."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Final
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.memory.store import strict_serializer
+
+MAX_CONVERSATIONS: Final = 1_000
+"""Chosen by us: about 20 MB when each holds ten long questions and replies."""
+
+
+class LocalStore:
+    """Checkpoints in memory; the conversation that was silent longest is forgotten.
+
+    Args:
+        limit: Conversations kept at most.
+    """
+
+    shown = "this process' memory"
+    errors: tuple[type[Exception], ...] = ()
+
+    def __init__(self, limit: int = MAX_CONVERSATIONS) -> None:
+        self.saver = InMemorySaver(serde=strict_serializer())
+        self._limit = limit
+        self._latest: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return how many conversations are kept."""
+        return len(self._latest)
+
+    async def prune(self, key: str, kept: str) -> None:
+        """Remove a thread's older checkpoints, and the thread that was silent longest."""
+        config: RunnableConfig = {"configurable": {"thread_id": key, "checkpoint_ns": ""}}
+        newest = self.saver.get_tuple(
+            {"configurable": {**config["configurable"], "checkpoint_id": kept}}
+        )
+        if newest is not None:
+            checkpoint = newest.checkpoint
+            versions = {name: checkpoint["channel_versions"][name]
+                        for name in checkpoint["channel_values"]}  # fmt: skip
+            self.saver.delete_thread(key)
+            self.saver.put(config, checkpoint, newest.metadata, versions)
+        self._latest[key] = None
+        self._latest.move_to_end(key)
+        while len(self._latest) > self._limit:
+            self.saver.delete_thread(self._latest.popitem(last=False)[0])
+
+    async def ping(self) -> None:
+        """Do nothing: the process that asks is the store."""
+
+    def locked(self, key: str, until: float) -> AbstractAsyncContextManager[None]:  # noqa: ARG002
+        """Keep nobody out: there is no other process."""
+        return nullcontext()
+
+    async def secure(self, key: str, parent: str | None) -> None:
+        """Do nothing: nobody else writes."""
+
+    async def gave_up(self) -> None:
+        """Do nothing: there is no connection to doubt."""

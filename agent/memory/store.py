@@ -1,0 +1,94 @@
+"""What the three kinds of memory have in common, and how long each may take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, Protocol, TypeVar
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+T = TypeVar("T")
+
+STORE_SECONDS: Final = 5.0
+"""Longest wait for one operation of a store; chosen by us: healthy ones take milliseconds."""
+
+
+class Store(Protocol):
+    """Where conversations are: a checkpointer of LangGraph and what it has no words for."""
+
+    @property
+    def shown(self) -> str:
+        """Its name for messages, without any password."""
+
+    @property
+    def saver(self) -> BaseCheckpointSaver[Any]:
+        """Keeps the checkpoints."""
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What it raises when it cannot be reached."""
+
+    async def prune(self, key: str, kept: str) -> None:
+        """Remove every checkpoint of a thread but the one with the id `kept`."""
+
+    async def ping(self) -> None:
+        """Do something small; raises one of `errors` when that fails."""
+
+    def locked(self, key: str, until: float) -> AbstractAsyncContextManager[None]:
+        """Keep every other process from a turn on the thread.
+
+        Args:
+            key: The thread's.
+            until: Monotonic time at which the wait for another process ends.
+
+        Raises:
+            ConversationBusyError: Another process did not let go in time.
+        """
+
+    async def secure(self, key: str, parent: str | None) -> None:
+        """Make sure that nobody wrote since the turn began; called before each write.
+
+        Args:
+            key: The thread's.
+            parent: Id of the checkpoint that the turn began from; None for a new thread.
+        """
+
+    async def gave_up(self) -> None:
+        """Hear that an operation took longer than `STORE_SECONDS` and was abandoned."""
+
+
+def strict_serializer() -> JsonPlusSerializer:
+    """Return a serializer that loads built-ins and messages of LangChain, and nothing else.
+
+    LangGraph's default also imports and calls whatever a checkpoint names, so that whoever can
+    write to the database could run code here.
+    """
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
+    """Await work that goes on when the caller is cancelled: half a statement spoils a connection.
+
+    Raises:
+        Exception: What the work raises.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        _ABANDONED.add(task)
+        task.add_done_callback(_forget)
+        raise
+
+
+_ABANDONED: Final[set[asyncio.Future[Any]]] = set()
+"""Keeps what nobody awaits any more from being collected before it ends."""
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    _ABANDONED.discard(task)
+    if not task.cancelled():
+        task.exception()  # nobody else asks for it, and asyncio would complain
