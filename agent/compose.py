@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -11,28 +10,30 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.retrievers import BaseRetriever
 from prometheus_client import CollectorRegistry
 
 from agent.answer import Observation
 from agent.context import AgentContext
+from agent.documents import open_index, subjects_of
 from agent.errors import GoldenFileError, NoGoldenSetError
 from agent.golden import GOLDEN_FILE, GoldenSet, load_golden
-from agent.graph import NAME, Branches, SupportGraph, build_graph
+from agent.graph import NAME, SupportGraph, build_graph
 from agent.models.build import ModelSettings, build_model
 from agent.models.golden import GoldenChat
 from agent.models.local.chat import LocalChat
 from agent.models.requests import prompt_version
 from agent.models.support import SupportModel
 from agent.parts import Parts
-from agent.retrieval.corpus import HANDBOOK, read_corpus
-from agent.retrieval.index_file import read_index
-from agent.retrieval.tfidf import CorpusChunk, TfidfIndex, TfidfRetriever
+from agent.retrieval.second_source import load_retriever
+from agent.retrieval.tfidf import TfidfRetriever
 from agent.routers import GRADING_ROUTERS
 from agent.service import SupportAgent
 from agent.settings import Settings
+from agent.state import Role
 from telemetry import names
 from telemetry.content import ContentGate
-from telemetry.detectors import Finding, rewrite_effect
+from telemetry.detectors import Finding
 from telemetry.endpoints import ExportOptions
 from telemetry.environment import report_tracers, silence_tracers
 from telemetry.export import Export, make_export, setup_export
@@ -42,6 +43,7 @@ from telemetry.instrumentation import instrument
 from telemetry.probe import Records
 from telemetry.records import RecordSink
 from telemetry.records.record import Labels
+from telemetry.topology import node_paths
 from telemetry.turn import Turn
 
 if TYPE_CHECKING:
@@ -55,16 +57,14 @@ ROLES: Final = {
     "fetch_content": names.RETRIEVE,
     "assess_relevance": names.GRADE,
     "generate_response": names.ANSWER,
+    "generate_response/write_draft": names.ANSWER,
+    "generate_response/critique_draft": names.CRITIQUE,
     "optimize_query": names.REWRITE,
+    "search_fallback": names.RETRIEVE,
+    "assess_fallback": names.GRADE,
     "handle_no_results": names.NO_RESULTS,
 }
 """What each of our nodes is to telemetry, those of the branches included."""
-
-HANDBOOK_SUBJECTS: Final = (
-    "Larkspur's plans and prices, billing, servers, network and data, support, and the company"
-)
-MAX_TITLES: Final = 8
-"""Titles that the off-topic reply names of a user's own documents; chosen by us."""
 
 
 class Composition:
@@ -96,7 +96,7 @@ class Composition:
         self.settings = settings
         self.registry = registry if registry is not None else CollectorRegistry()
         self._observer = _Observer(records)
-        self.index = _index(settings)
+        self.index = open_index(settings)
         self.chat = self._model(settings.model, settings.base_url)
         second = settings.second_model
         self.second = self._model(second, settings.second_base_url) if second is not None else None
@@ -112,6 +112,17 @@ class Composition:
                 timeout_seconds=self.settings.model_timeout_seconds, base_url=base_url
             ),
         )
+
+    @cached_property
+    def fallback(self) -> BaseRetriever | None:
+        """The second source; None when no setting names one."""
+        name = self.settings.fallback
+        return load_retriever(name) if name is not None else None
+
+    @cached_property
+    def _by_role(self) -> dict[Role, BaseChatModel]:
+        name = self.settings.revise_model if self.settings.revise else None
+        return {"revise": self._model(name, self.settings.base_url)} if name is not None else {}
 
     @cached_property
     def golden(self) -> GoldenSet:
@@ -169,16 +180,21 @@ class Composition:
         parts = parts or self.parts(settings)
         graph = build_graph(
             topic_check=settings.topic_check,
-            branches=Branches(clarify=settings.clarify),
+            branches=settings.branches,
             route_after_grading=parts.route_after_grading,
         )
-        subjects = settings.subjects or _subjects(settings, self.index.chunks)
+        subjects = subjects_of(settings, self.index.chunks)
         return SupportAgent(
             graph=self._observed(graph, settings, parts),
             context=AgentContext(
-                model=SupportModel(parts.chat, second=self.second, subjects=subjects),
+                model=SupportModel(
+                    parts.chat, by_role=self._by_role, second=self.second, subjects=subjects
+                ),
                 retriever=parts.retriever,
                 max_rewrites=settings.max_rewrites,
+                max_drafts=settings.max_drafts if settings.revise else 0,
+                fallback=self.fallback if settings.fallback else None,
+                fallback_chunks=settings.k,
                 rewrite_from=settings.rewrite_from,
                 min_score=settings.min_score,
                 subjects=subjects,
@@ -216,7 +232,8 @@ class Composition:
         return found.body, found.content_type
 
     def _observed(self, graph: SupportGraph, settings: Settings, parts: Parts) -> SupportGraph:
-        roles = {node: role for node, role in ROLES.items() if node in graph.nodes}
+        paths = set(node_paths(graph))
+        roles = {node: role for node, role in ROLES.items() if node in paths}
         export = self._own_export(parts.otlp_endpoint)
         return instrument(
             graph,
@@ -249,24 +266,6 @@ def _similarity(composition: Composition, question: str, query: str) -> float | 
     return composition.drift.similarity(question, query)
 
 
-def _index(settings: Settings) -> TfidfIndex:
-    """Load the index that was written, or fit one from the folder."""
-    if settings.index is not None:
-        return read_index(settings.index)
-    directory = settings.docs or HANDBOOK
-    return TfidfIndex.fit(read_corpus(directory).chunks, source=str(directory))
-
-
-def _subjects(settings: Settings, chunks: Sequence[CorpusChunk]) -> str:
-    """Say what the documents are about: ours in words, others by their titles."""
-    if settings.docs is None and settings.index is None:
-        return HANDBOOK_SUBJECTS
-    first_of_file = {chunk.source: chunk.title for chunk in reversed(chunks)}
-    titles = [title for title in dict.fromkeys(first_of_file.values()) if title]
-    more = " and more" if len(titles) > MAX_TITLES else ""
-    return ", ".join(sorted(titles)[:MAX_TITLES]) + more
-
-
 @dataclass(slots=True)
 class _Observer:
     """Hands each finished turn on, and keeps the one that ended last in this context."""
@@ -290,13 +289,10 @@ _LAST: ContextVar[Observation | None] = ContextVar("loopscope_last_observation",
 
 
 def _observation(turn: Turn) -> Observation:
-    retrievals = turn.retrievals
-    effects = [
-        None,
-        *(rewrite_effect(a, b) for a, b in itertools.pairwise(retrievals)),
-    ]
     return Observation(
         trace_id=turn.trace_id,
-        similarities=tuple(retrieval.similarity for retrieval in retrievals),
-        synonym_swaps=tuple(effect == names.SAME_CHUNKS_AND_SCORES for effect in effects),
+        similarities=tuple(retrieval.similarity for retrieval in turn.retrievals),
+        synonym_swaps=tuple(
+            retrieval.effect == names.SAME_CHUNKS_AND_SCORES for retrieval in turn.retrievals
+        ),
     )

@@ -20,6 +20,12 @@ class AgentContext:
     """Rewrites allowed per question, 0 or more."""
     rewrite_from: RewriteFrom = "original"
     """What the rewriter reads: the original question and the attempts, or the current query."""
+    max_drafts: int = 0
+    """Drafts allowed a request in the revise loop, 2 or more; 0 for a graph without it."""
+    fallback: BaseRetriever | None = None
+    """Second source, asked once when grading failed at the bound."""
+    fallback_chunks: int = 2
+    """Chunks of the second source that are graded at most."""
     min_score: float | None = None
     """Chunks that score below it are dropped before grading; None keeps all k."""
     subjects: str = "the documents"

@@ -11,6 +11,7 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── RecursionLimitTooLowError  recursion_limit_too_low  the bound's longest turn does not fit
     ├── RetrieverError        retriever_error  the retriever raised
     ├── TurnTimeoutError      timeout          the turn took longer than it may
+    ├── FallbackError         fallback         the second source cannot be loaded
     ├── SettingsError         settings         a setting is out of its range or unknown
     ├── FaultError            fault            no such fault, or a share it cannot have
     ├── ServeError            serve            the address cannot be listened on
@@ -150,6 +151,19 @@ class TurnTimeoutError(AgentError):
         )
 
 
+class FallbackError(AgentError):
+    """The second source that a setting names is no retriever that can be used."""
+
+    code = "fallback"
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(
+            f"second source {name!r} cannot be used: {problem}; expected 'module:attribute' of a "
+            "LangChain retriever, or of something that makes one when called. Correct "
+            "LOOPSCOPE_FALLBACK, and put its module where Python finds it (PYTHONPATH)."
+        )
+
+
 class SettingsError(AgentError):
     """A setting with a value it cannot have, from an option or a `LOOPSCOPE_*` variable."""
 
@@ -204,7 +218,9 @@ class MixFileError(AgentError):
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
-        super().__init__(f"traffic mix {path}: {problem}.")
+        super().__init__(
+            f"traffic mix {path}: {problem}. Correct it there; docs/traffic.md shows a mix."
+        )
 
 
 class TargetError(AgentError):

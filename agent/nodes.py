@@ -5,34 +5,32 @@ Each body takes the state and the context and returns only what changed.
 
 from __future__ import annotations
 
-import re
-from typing import Any
+import logging
+from typing import Final
 
+from agent.citations import cited_ids, with_unknown_told
 from agent.context import AgentContext
 from agent.errors import RetrieverError
-from agent.models.support import Judgement
 from agent.retrieval.chunks import chunks_from_documents
 from agent.routers import has_evidence
-from agent.state import (
-    Attempt,
-    Chunk,
-    JudgementFailure,
-    Outcome,
-    Role,
-    SupportState,
-    exchange,
-    was_asked_back,
-)
+from agent.state import Attempt, Chunk, JudgementFailure, SupportState, was_asked_back
 from agent.steps import Call, Steps, together
+from agent.updates import (
+    FAILED_ANSWER_REPLY,
+    FALLBACK_PREFIX,
+    Update,
+    end_turn,
+    evidence_reason,
+    failures_of,
+    kept_chunks,
+    noted,
+)
 
-Update = dict[str, Any]
+_LOG: Final = logging.getLogger(__name__)
 
 NO_RESULTS_REPLY = (
     "I couldn't find an answer to that in the documents. "
     "Please rephrase the question, or contact support."
-)
-FAILED_ANSWER_REPLY = (
-    "I'm sorry, I can't answer that right now. Please try again or contact support."
 )
 
 
@@ -44,7 +42,7 @@ def enhance_query(state: SupportState, context: AgentContext) -> Steps[Update]:
     standalone, asked_back = question, was_asked_back(history)
     if history:
         judged = yield from context.model.enhance(history, question, asked_back=asked_back)
-        standalone, failures = judged.value, _failures("enhance", [judged])
+        standalone, failures = judged.value, failures_of("enhance", [judged])
     return {
         "standalone": standalone,
         "asked_back": asked_back,
@@ -52,6 +50,8 @@ def enhance_query(state: SupportState, context: AgentContext) -> Steps[Update]:
         "topic": None,
         "chunks": [],
         "attempts": [],
+        "is_fallback": False,
+        "fallback_failed": False,
         "rewrites": 0,
         "max_rewrites": context.max_rewrites,
         "llm_calls": 0,
@@ -67,22 +67,22 @@ def enhance_query(state: SupportState, context: AgentContext) -> Steps[Update]:
 def validate_topic(state: SupportState, context: AgentContext) -> Steps[Update]:
     """Judge whether the standalone question is in scope, before anything is searched."""
     judged = yield from context.model.check_topic(state["standalone"])
-    return {"topic": judged.value, **_noted(state, "guard", [judged])}
+    return {"topic": judged.value, **noted(state, "guard", [judged])}
 
 
 def handle_off_topic(state: SupportState, context: AgentContext) -> Steps[Update]:
     """Refuse with a fixed text that says what the assistant can help with."""
     yield from ()
     reply = f"I can't help with that. I can help with {context.subjects}."
-    return _end(state, outcome="off_topic", reason="classified_irrelevant", reply=reply)
+    return end_turn(state, outcome="off_topic", reason="classified_irrelevant", reply=reply)
 
 
 def ask_clarification(state: SupportState, context: AgentContext) -> Steps[Update]:
     """Ask what is meant instead of refusing a question that may belong here after all."""
     judged = yield from context.model.clarify(state["standalone"])
     return {
-        **_end(state, outcome="clarify", reason="low_confidence", reply=judged.value),
-        **_noted(state, "clarify", [judged]),
+        **end_turn(state, outcome="clarify", reason="low_confidence", reply=judged.value),
+        **noted(state, "clarify", [judged]),
     }
 
 
@@ -106,7 +106,31 @@ def assess_relevance(state: SupportState, context: AgentContext) -> Steps[Update
             for chunk, grade in zip(chunks, judged, strict=True)
         ],
     }
-    return {"attempts": [*state["attempts"], attempt], **_noted(state, "grade", judged)}
+    return {"attempts": [*state["attempts"], attempt], **noted(state, "grade", judged)}
+
+
+def search_fallback(state: SupportState, context: AgentContext) -> Steps[Update]:
+    """Ask the second source the standalone question; when it fails, nothing was found there."""
+    if context.fallback is None:
+        raise AssertionError("the graph has a fallback and the context has none")
+    (documents,) = yield [Call(target=context.fallback, value=state["standalone"])]
+    found: list[Chunk] = []
+    if isinstance(documents, Exception):
+        _LOG.warning("the second source failed with %s", type(documents).__name__)
+    else:
+        found = chunks_from_documents(documents)[: context.fallback_chunks]
+    return {
+        "query": state["standalone"],
+        "chunks": [{**chunk, "id": f"{FALLBACK_PREFIX}{chunk['id']}"} for chunk in found],
+        "retrievals": state["retrievals"] + 1,
+        "is_fallback": True,
+        "fallback_failed": isinstance(documents, Exception),
+    }
+
+
+def assess_fallback(state: SupportState, context: AgentContext) -> Steps[Update]:
+    """Grade what the second source found, as any other chunk."""
+    return (yield from assess_relevance(state, context))
 
 
 def optimize_query(state: SupportState, context: AgentContext) -> Steps[Update]:
@@ -122,29 +146,27 @@ def optimize_query(state: SupportState, context: AgentContext) -> Steps[Update]:
     return {
         "query": judged.value,
         "rewrites": state["rewrites"] + 1,
-        **_noted(state, "rewrite", [judged]),
+        **noted(state, "rewrite", [judged]),
     }
 
 
 def generate_response(state: SupportState, context: AgentContext) -> Steps[Update]:
     """Answer the standalone question from the chunks that were not graded out."""
-    graded = state["attempts"][-1]["chunks"]
-    kept = [c for c, g in zip(state["chunks"], graded, strict=True) if g["grade"] != "fail"]
+    kept = kept_chunks(state)
     judged = yield from context.model.answer(state["standalone"], kept)
     if judged.value is None:
         return {
-            **_end(state, outcome="error", reason=judged.failure, reply=FAILED_ANSWER_REPLY),
-            **_noted(state, "answer", [judged]),
+            **end_turn(state, outcome="error", reason=judged.failure, reply=FAILED_ANSWER_REPLY),
+            **noted(state, "answer", [judged]),
         }
-    is_passed = any(chunk["grade"] == "pass" for chunk in graded)
     return {
-        **_end(
+        **end_turn(
             state,
             outcome="answered",
-            reason="passing_chunk" if is_passed else "ungraded_chunk",
-            reply=judged.value,
+            reason=evidence_reason(state),
+            reply=with_unknown_told(judged.value, kept),
         ),
-        **_noted(state, "answer", [judged]),
+        **noted(state, "answer", [judged]),
         "citations": cited_ids(judged.value, kept),
     }
 
@@ -154,36 +176,13 @@ def handle_no_results(state: SupportState, _: AgentContext) -> Steps[Update]:
     yield from ()
     if has_evidence(state):
         reason = "evidence_discarded"  # only the budget-first order can get here with evidence
+    elif state["fallback_failed"]:
+        reason = "fallback_failed"
     elif state["attempts"][-1]["chunks"]:
         reason = "nothing_passed"
     else:
         reason = "nothing_retrieved"
-    return _end(state, outcome="no_results", reason=reason, reply=NO_RESULTS_REPLY)
-
-
-def cited_ids(reply: str, chunks: list[Chunk]) -> list[str]:
-    """Return the ids of the given chunks that the reply cites as `[id]`, in order, each once."""
-    known = {chunk["id"] for chunk in chunks}
-    found = re.findall(r"\[([^\[\]]+)\]", reply)
-    return list(dict.fromkeys(id_ for id_ in found if id_ in known))
-
-
-def _end(
-    state: SupportState, *, outcome: Outcome, reason: str | None, reply: str
-) -> dict[str, Any]:
-    """Write the end of the turn; the history grows only here, so a crashed turn leaves none."""
-    said = exchange(state["question"], reply, outcome)
-    return {"outcome": outcome, "reason": reason, "reply": reply, "messages": said}
-
-
-def _noted(state: SupportState, role: Role, judged: list[Judgement[Any]]) -> dict[str, Any]:
-    """Return the update that adds the failed judgements among `judged` to the turn's list."""
-    failures = _failures(role, judged)
-    return {"judgement_failures": [*state["judgement_failures"], *failures]} if failures else {}
-
-
-def _failures(role: Role, judged: list[Judgement[Any]]) -> list[JudgementFailure]:
-    return [{"role": role, "reason": j.failure} for j in judged if j.failure is not None]
+    return end_turn(state, outcome="no_results", reason=reason, reply=NO_RESULTS_REPLY)
 
 
 def _is_above(chunk: Chunk, min_score: float | None) -> bool:

@@ -11,6 +11,10 @@ from agent.state import SupportState
 AfterTopicCheck = Literal["fetch_content", "handle_off_topic"]
 AfterTopicCheckOrAsk = Literal["fetch_content", "ask_clarification", "handle_off_topic"]
 AfterGrading = Literal["generate_response", "optimize_query", "handle_no_results"]
+AfterGradingOrFallback = Literal[
+    "generate_response", "optimize_query", "search_fallback", "handle_no_results"
+]
+AfterFallback = Literal["generate_response", "handle_no_results"]
 GradingRouter = Callable[[SupportState], AfterGrading]
 """Chooses after each grading; the only router of which there are several."""
 
@@ -56,6 +60,26 @@ def route_budget_first(state: SupportState) -> AfterGrading:
     if has_evidence(state):
         return "generate_response"
     return "optimize_query"
+
+
+def with_fallback(route: GradingRouter) -> Callable[[SupportState], AfterGradingOrFallback]:
+    """Return a router that asks the second source where another one finds nothing at the bound.
+
+    Evidence that the other router discards is not looked for elsewhere.
+    """
+
+    def route_to_fallback(state: SupportState) -> AfterGradingOrFallback:
+        chosen = route(state)
+        if chosen == "handle_no_results" and not has_evidence(state):
+            return "search_fallback"
+        return chosen
+
+    return route_to_fallback
+
+
+def route_after_fallback(state: SupportState) -> AfterFallback:
+    """Answer when the second source gave evidence; it is never asked twice."""
+    return "generate_response" if has_evidence(state) else "handle_no_results"
 
 
 def has_evidence(state: SupportState) -> bool:

@@ -34,6 +34,9 @@ MIN_DRAFTS = 2
 TOKENS_PER_DRAFT = 2_000
 """A draft and its critique together. Source: the published budget."""
 
+EIGHT_NODES = Branches()
+"""The published graph."""
+
 NO_RECORDS = "off"
 """Value of `records` that keeps none."""
 

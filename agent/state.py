@@ -45,6 +45,13 @@ class GradedChunk(TypedDict):
     grade: Grade
 
 
+class Critique(TypedDict):
+    """What a critic says of a draft: a score from 0 to 1, and a note on what to change."""
+
+    score: float
+    note: str
+
+
 class Attempt(TypedDict):
     """One retrieval: the query asked, and the chunks found in rank order."""
 
@@ -72,7 +79,7 @@ def exchange(question: str, reply: str, outcome: Outcome) -> list[AnyMessage]:
 
 
 def was_asked_back(history: Sequence[AnyMessage]) -> bool:
-    """Whether the history ends with a clarifying question, so that what comes next replies to it."""
+    """Whether the history ends with a clarifying question, to which what comes next replies."""
     return bool(history) and history[-1].additional_kwargs.get("outcome") == "clarify"
 
 
@@ -92,6 +99,9 @@ class SupportState(TypedDict, total=False):
     query: str
     topic: TopicVerdict | None
     chunks: list[Chunk]
+    is_fallback: bool
+    """Whether the chunks are those of the second source."""
+    fallback_failed: bool
     attempts: list[Attempt]
     rewrites: int
     max_rewrites: int

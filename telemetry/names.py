@@ -54,7 +54,7 @@ TURN_ENDS: Final = (
     (NO_RESULTS, YES, FAIL), (NO_RESULTS, YES, NONE), (NO_RESULTS, YES, PASS),
     (OFF_TOPIC, NO, NONE),
     (CLARIFY, NO, NONE),
-    (GAVE_UP, YES, FAIL),
+    (GAVE_UP, YES, FAIL), (GAVE_UP, YES, PASS), (GAVE_UP, YES, NONE),
     *((outcome, retrieved, grade)
       for outcome in (RECURSION_LIMIT, ERROR, CANCELLED, INTERRUPTED)
       for retrieved, grade in ((NO, NONE), (YES, NONE), (YES, FAIL), (YES, PASS))),
@@ -69,11 +69,12 @@ RETRIEVE: Final = "retrieve"
 GRADE: Final = "grade"
 REWRITE: Final = "rewrite"
 ANSWER: Final = "answer"
+CRITIQUE: Final = "critique"
 ROLES: Final = (
-    ENHANCE, GUARD, RETRIEVE, GRADE, REWRITE, ANSWER, OFF_TOPIC, NO_RESULTS, CLARIFY,
+    ENHANCE, GUARD, RETRIEVE, GRADE, REWRITE, ANSWER, OFF_TOPIC, NO_RESULTS, CLARIFY, CRITIQUE,
 )  # fmt: skip
 """What a node does. A node without a role has the label `none`."""
-CALLING_ROLES: Final = (ENHANCE, GUARD, GRADE, REWRITE, ANSWER, CLARIFY)
+CALLING_ROLES: Final = (ENHANCE, GUARD, GRADE, REWRITE, ANSWER, CLARIFY, CRITIQUE)
 """Roles whose nodes usually call a model: their call counters exist as soon as a model does."""
 JUDGING_ROLES: Final = (GUARD, GRADE)
 """Roles whose model gives a verdict: their failure series exist from the start."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from agent.commands.options import agent_options
-from agent.graph import Branches, build_graph
+from agent.graph import build_graph
 from agent.routers import GRADING_ROUTERS
 from agent.settings import Settings
 
@@ -16,7 +16,7 @@ def graph(settings: Settings) -> None:
     """Print the graph as Mermaid text."""
     wired = build_graph(
         topic_check=settings.topic_check,
-        branches=Branches(clarify=settings.clarify),
+        branches=settings.branches,
         route_after_grading=GRADING_ROUTERS[settings.router_order],
     )
     click.echo(wired.get_graph().draw_mermaid())

@@ -34,6 +34,8 @@ AGENT_OPTIONS = (
     _option("--min-score", type=float, metavar="X"),
     _option("--topic-check/--no-topic-check"),
     _option("--clarify/--no-clarify"),
+    _option("--revise/--no-revise"),
+    _option("--fallback", metavar="MODULE:ATTRIBUTE"),
     _option("--router-order", type=click.Choice(get_args(RouterOrder))),
     _option("--records", metavar="PATH|URL|off"),
     _option("--local-only", is_flag=True),
@@ -41,7 +43,7 @@ AGENT_OPTIONS = (
 )
 _FIELDS = (
     "model", "base_url", "docs", "index", "golden", "max_rewrites", "k", "min_score",
-    "topic_check", "clarify", "router_order", "rewrite_from", "records",
+    "topic_check", "clarify", "revise", "fallback", "router_order", "rewrite_from", "records",
     "local_only",
 )  # fmt: skip
 """Fields that an option sets; the others are set by their variable alone."""

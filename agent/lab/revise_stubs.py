@@ -1,21 +1,19 @@
-"""The revise loop run with stubs: the router's table, and what the worst request costs."""
+"""The real revise loop run with a critic that is never pleased: its table and its worst case."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from agent.revise import (
-    PASS_SCORE,
-    Critique,
-    Draft,
-    ReviseState,
-    build_revise_graph,
-    route_after_critique,
-)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 
-TOKENS_PER_ATTEMPT = 2_000
-"""A draft and its critique together. Source: the published budget."""
+from agent.context import AgentContext
+from agent.models.in_process import InProcessChat
+from agent.models.support import SupportModel
+from agent.revise import PASS_SCORE, build_revise_graph, route_after_critique
+from agent.settings import MAX_DRAFTS, TOKENS_PER_DRAFT
+
 PUBLISHED_STATES = ((0, 0.5), (3, 0.9), (1, 0.9))
 """Attempts and score of the published rows: below the pass score, at the cap, passed."""
 
@@ -26,25 +24,57 @@ def router_table(states: Sequence[tuple[int, float]] = PUBLISHED_STATES) -> list
         {
             "attempts": attempts,
             "score": score,
-            "route": route_after_critique({"attempts": attempts, "score": score}),
+            "route": route_after_critique(
+                {"drafts": attempts, "max_drafts": MAX_DRAFTS, "score": score}
+            ),
         }
         for attempts, score in states
     ]
 
 
 def worst_case() -> dict[str, Any]:
-    """Run the loop with a critic that never passes a draft, and count what it used."""
-
-    def write(state: ReviseState) -> Draft:
-        return {"text": f"draft {state.get('attempts', 0) + 1}", "tokens": TOKENS_PER_ATTEMPT}
-
-    def judge(state: ReviseState) -> Critique:  # noqa: ARG001 - a critic's signature
-        return {"score": 0.0, "note": "not yet", "tokens": 0}
-
-    end = build_revise_graph(write, judge).invoke({"request": "worst case"})
+    """Run the loop to its end, and count the drafts that it wrote."""
+    chat = NeverPleased()
+    chunk = {"id": "a", "text": "It is so.", "score": 1.0}
+    build_revise_graph().invoke(
+        {
+            "question": "q",
+            "standalone": "q",
+            "chunks": [chunk],
+            "attempts": [{"query": "q", "chunks": [{"id": "a", "score": 1.0, "grade": "pass"}]}],
+            "is_fallback": False,
+            "judgement_failures": [],
+        },
+        context=AgentContext(
+            model=SupportModel(chat),
+            retriever=_Empty(),
+            max_drafts=MAX_DRAFTS,
+        ),
+    )
     return {
-        "max_attempts": end["attempts"],
+        "max_attempts": chat.drafts,
         "pass_score": PASS_SCORE,
-        "tokens_per_attempt": TOKENS_PER_ATTEMPT,
-        "worst_case_tokens": end["tokens"],
+        "tokens_per_attempt": TOKENS_PER_DRAFT,
+        "worst_case_tokens": chat.drafts * TOKENS_PER_DRAFT,
     }
+
+
+class NeverPleased(InProcessChat):
+    """Writes a draft whenever it is asked to, and passes none."""
+
+    model_name: str = "never_pleased"
+    drafts: int = 0
+
+    def reply(self, task: str, data: dict[str, Any]) -> dict[str, Any] | str:  # noqa: ARG002
+        """Return a draft, or the critique that it is not good enough."""
+        if task == "critique":
+            return {"supported": "none", "answers": "no", "note": "Not yet."}
+        self.drafts += 1
+        return f"Draft {self.drafts} [a]."
+
+
+class _Empty(BaseRetriever):
+    """Finds nothing: the loop does not search."""
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:  # noqa: ARG002
+        return []

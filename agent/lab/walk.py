@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from agent.golden import GoldenQuestion
-from agent.graph import recursion_limit
+from agent.graph import limit_for
 from agent.lab.runs import history_of
 from agent.service import SupportAgent
 from agent.state import Attempt, SupportState
@@ -23,7 +23,7 @@ def walk(agent: SupportAgent, golden: GoldenQuestion) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for update in agent.graph.stream(
         {"question": golden.question, "messages": history_of(golden)},
-        {"recursion_limit": recursion_limit(agent.context.max_rewrites, agent.limit)},
+        {"recursion_limit": limit_for(agent.context, agent.limit)},
         context=agent.context,
         stream_mode="updates",
     ):

@@ -51,6 +51,13 @@ class GoldenChat(InProcessChat):
                 return {"query": entry.rewrite_after(data["query"])}
             case "answer":
                 return _answer(entry, data["chunks"])
+            case "critique":
+                is_cited = any(f"[{id_}]" in data["draft"] for id_ in entry.answers)
+                answers = "fully" if is_cited else "no"
+                note = "none" if is_cited else f"Answer from {', '.join(entry.answers)}."
+                return {"supported": "all", "answers": answers, "note": note}
+            case "revise":
+                return _answer(entry, data["chunks"])
         raise ModelRequestError(self.model_name, f"got the unknown task {task!r}")
 
     def _clarified(self, data: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from langchain_core.exceptions import ModelRefusalError
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
+from agent.models.critiques import ANSWERS, SUPPORTED
 from agent.models.failures import UnusableReplyError, check_finish, from_exception
 from agent.state import Role
 
@@ -84,8 +85,13 @@ FORMS: Final[Mapping[Role, ReplyForm]] = {
     "rewrite": ReplyForm(
         name="search_query", description="The next search words.", fields={"query": ()}
     ),
+    "critique": ReplyForm(
+        name="draft_critique",
+        description="Whether the draft is supported and answers, and what to change.",
+        fields={"supported": tuple(SUPPORTED), "answers": tuple(ANSWERS), "note": ()},
+    ),
 }
-"""The roles whose reply is a verdict; `answer` replies with plain text."""
+"""The roles whose reply is a verdict; `answer` and `revise` reply with plain text."""
 
 
 def read_verdict(result: Any, form: ReplyForm) -> dict[str, str]:

@@ -12,6 +12,8 @@ The data of each task, next to `"task"`:
     grade     question, chunk: {id, text}
     rewrite   query; with rewrite_from "original" also question, attempts: [{query, chunk_ids}]
     answer    question, chunks: [{id, text}]
+    critique  question, chunks: [{id, text}], draft
+    revise    question, chunks: [{id, text}], draft, critique: the note
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ is never a verdict made out of the failure:
     grade     ungraded: the chunk is kept
     rewrite   the query unchanged
     answer    None: the node replies with a fixed text
+    critique  None: the draft is published unchecked
+    revise    None: the loop ends with the best draft
 
 A second model, where there is one, is asked once before the fallback; not after a refusal, which is
 an answer. A model that was given up for the second one is left alone for `REST_SECONDS`, so that an
@@ -29,6 +31,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from agent.models.asking import ask
+from agent.models.critiques import critique_of
 from agent.models.failures import UnusableReplyError
 from agent.models.replies import FORMS, read_answer, read_verdict
 from agent.models.requests import request
@@ -38,6 +41,7 @@ from agent.state import (
     Chunk,
     Classification,
     Confidence,
+    Critique,
     FailureReason,
     Grade,
     Role,
@@ -195,6 +199,21 @@ class SupportModel:
         """Answer from the chunks with citations `[chunk id]`; None when no text came of it."""
         data = {"question": question, "chunks": [_shown(chunk) for chunk in chunks]}
         return (yield from self._try("answer", data, read_answer, None))
+
+    def critique(
+        self, question: str, chunks: Sequence[Chunk], draft: str
+    ) -> Steps[Judgement[Critique | None]]:
+        """Judge whether a draft is supported by the chunks and answers; None without verdict."""
+        data = {"question": question, "chunks": [_shown(c) for c in chunks], "draft": draft}
+        return (yield from self._judge("critique", data, critique_of, None))
+
+    def revise(
+        self, question: str, chunks: Sequence[Chunk], *, draft: str, critique: str
+    ) -> Steps[Judgement[str | None]]:
+        """Write a better draft from the last one and its critique; None when no text came of it."""
+        shown = [_shown(chunk) for chunk in chunks]
+        data = {"question": question, "chunks": shown, "draft": draft, "critique": critique}
+        return (yield from self._try("revise", data, read_answer, None))
 
     def _judge(
         self, role: Role, data: dict[str, Any], value: Callable[[dict[str, str]], T], fallback: T

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 from fakes import ScriptedChat, make_context
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.answer import Answer
 from agent.compose import Composition
-from agent.conversations import Conversations
-from agent.graph import Branches, build_graph
+from agent.graph import build_graph
 from agent.service import SupportAgent
-from agent.settings import Settings
+from agent.settings import Branches, Settings
 from agent.state import exchange, was_asked_back
 
 DOUBT = {"classification": "IRRELEVANT", "confidence": "LOW"}
@@ -24,6 +23,10 @@ ASKING = Branches(clarify=True)
 def agent(replies: dict[str, Any], *, chat: ScriptedChat | None = None) -> SupportAgent:
     chat = chat or ScriptedChat(replies=replies)
     return SupportAgent(graph=build_graph(branches=ASKING), context=make_context(chat=chat))
+
+
+def said(answer: Answer) -> list[AnyMessage]:
+    return exchange(answer.question, answer.reply, answer.outcome)
 
 
 def test_a_doubtful_question_is_asked_back_and_nothing_is_searched() -> None:
@@ -67,9 +70,7 @@ def test_the_reply_is_read_with_its_question_and_asked_back_no_second_time(way: 
     context = make_context(chat=chat)
     if way == "history":
         asking = SupportAgent(graph=build_graph(branches=ASKING), context=context)
-        kept = Conversations()
-        kept.add("t", asking.answer("Is it warm?"))
-        second = asking.answer("In the rack", history=kept.history("t"))
+        second = asking.answer("In the rack", history=said(asking.answer("Is it warm?")))
         outcome = second.outcome
     else:
         graph = build_graph(branches=ASKING, checkpointer=InMemorySaver())
@@ -124,10 +125,8 @@ def local() -> Composition:
 
 
 def ask_twice(composition: Composition, question: str, reply: str) -> tuple[Answer, Answer]:
-    kept = Conversations()
     first = composition.default_agent.answer(question)
-    kept.add("t", first)
-    return first, composition.default_agent.answer(reply, history=kept.history("t"))
+    return first, composition.default_agent.answer(reply, history=said(first))
 
 
 def test_the_local_model_asks_about_the_nearest_subject_and_takes_the_reply(

@@ -12,6 +12,7 @@ from agent.errors import EmptyCorpusError, ModelRequestError
 from agent.models.in_process import InProcessChat
 from agent.models.local.clarifier import clarified, clarifying_question
 from agent.models.local.corpus import Passage
+from agent.models.local.critic import critique, revised
 from agent.models.local.extractor import answer
 from agent.models.local.followup import standalone
 from agent.models.local.grading import passes
@@ -90,8 +91,13 @@ class LocalChat(InProcessChat):
                 return {"query": self._rewrite(data)}
             case "answer":
                 view = self.understanding.view(data["question"])
-                passages: list[Passage] = [_Given(**chunk) for chunk in data["chunks"]]
-                return answer(view, passages, self.understanding)
+                return answer(view, _passages(data), self.understanding)
+            case "critique":
+                view = self.understanding.view(data["question"])
+                return critique(view, _passages(data), data["draft"], self.understanding.lexicon)
+            case "revise":
+                view = self.understanding.view(data["question"])
+                return revised(view, _passages(data), data["draft"], self.understanding.lexicon)
         raise ModelRequestError(self.model_name, f"got the unknown task {task!r}")
 
     def _check_topic(self, question: str) -> TopicVerdict:
@@ -121,6 +127,10 @@ class LocalChat(InProcessChat):
             tried = {chunk.id for chunk, _ in self.index.search(query, 2)}
         view = self.understanding.view(data.get("question", query))
         return rewrite(view, earlier, tried, self.understanding, self.index)
+
+
+def _passages(data: dict[str, Any]) -> list[Passage]:
+    return [_Given(**chunk) for chunk in data["chunks"]]
 
 
 def _index(chunks: Sequence[CorpusChunk]) -> TfidfIndex | None:
