@@ -18,7 +18,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from telemetry.losses import Complaint, Dropped, LostError, TryAgainError, ignore_drops
+from telemetry.losses import (
+    Complaint,
+    Dropped,
+    Failed,
+    LostError,
+    TryAgainError,
+    ignore_drops,
+    ignore_failures,
+)
 
 _T = TypeVar("_T")
 _T_contra = TypeVar("_T_contra", contravariant=True)
@@ -69,6 +77,7 @@ class BatchWorker(Generic[_T]):
         limits: Bounds of the queue.
         destination: What the outlet leads to, for messages.
         dropped: Told of each loss; must not block.
+        failed: Told of each delivery that raised or has to be tried again; must not block.
         complaint: Shared by workers whose troubles have one cause.
         pause_seconds: First pause after `TryAgainError`; doubles up to 30 s.
     """
@@ -81,6 +90,7 @@ class BatchWorker(Generic[_T]):
         limits: BatchLimits,
         destination: str = "the far side",
         dropped: Dropped = ignore_drops,
+        failed: Failed = ignore_failures,
         complaint: Complaint | None = None,
         pause_seconds: float = 0.5,
     ) -> None:
@@ -89,6 +99,7 @@ class BatchWorker(Generic[_T]):
         self._limits = limits
         self._destination = destination
         self._dropped = dropped
+        self._failed = failed
         self._complaint = complaint or Complaint()
         self._pause_seconds = pause_seconds
         self._inherited: list[object] = []
@@ -240,6 +251,7 @@ class BatchWorker(Generic[_T]):
                         self._outlet.hurry()
                 self._outlet.send(batch)
             except TryAgainError as error:
+                self._failed(self.signal)
                 if not self._closing.is_set():
                     self._complaint.begin(self.signal, f"{error}; held back, tried again")
                     self._closing.wait(pause)
@@ -249,6 +261,7 @@ class BatchWorker(Generic[_T]):
             except LostError as error:
                 self._settle(error.count, str(error))
             except Exception as error:  # noqa: BLE001 - telemetry never breaks the process
+                self._failed(self.signal)
                 self._settle(len(batch), f"{type(error).__name__} in the {self.signal} outlet")
             else:
                 self._settle(0, "")

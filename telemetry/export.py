@@ -33,7 +33,7 @@ from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker, close_all
 from telemetry.endpoints import Endpoint, ExportOptions, resolve
 from telemetry.environment import read_export
 from telemetry.exporting import EventQueue, Exporter, SpanQueue
-from telemetry.losses import Complaint, Dropped, ignore_drops
+from telemetry.losses import Complaint, Dropped, Failed, ignore_drops, ignore_failures
 from telemetry.sampling import TailSampler, ratio_bound
 
 logger = logging.getLogger(__name__)
@@ -100,6 +100,7 @@ def setup_export(
     options: ExportOptions = DEFAULT_OPTIONS,
     *,
     dropped: Dropped = ignore_drops,
+    failed: Failed = ignore_failures,
     environment: Mapping[str, str] | None = None,
 ) -> Export:
     """Make the export as `make_export` does, and set its providers where none is set.
@@ -107,7 +108,7 @@ def setup_export(
     A provider that the host has set already is left alone and used as it is. What is queued at
     exit is exported within two seconds, or counted as lost.
     """
-    export = _publish(make_export(options, dropped=dropped, environment=environment))
+    export = _publish(make_export(options, dropped=dropped, failed=failed, environment=environment))
     # Runs before the workers' own time box: that was registered first, when it was imported.
     atexit.register(export.release)
     return export
@@ -117,6 +118,7 @@ def make_export(
     options: ExportOptions = DEFAULT_OPTIONS,
     *,
     dropped: Dropped = ignore_drops,
+    failed: Failed = ignore_failures,
     complaint: Complaint | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Export:
@@ -125,6 +127,7 @@ def make_export(
     Args:
         options: Our own settings; they win over the environment.
         dropped: Told `(signal, n)` of every loss, with the signal `spans` or `events`.
+        failed: Told the signal of every delivery in which an exporter raised.
         complaint: Says a trouble; by default one warning in the log.
         environment: Variables to read; those of the process when None.
 
@@ -143,11 +146,11 @@ def make_export(
     complaint = complaint or Complaint()
     export = Export(traces=traces, logs=logs, summary=_summary(traces, logs, resource, options))
     if traces is not None:
-        queue = _span_queue(traces, variables.traces.limits, dropped, complaint)
+        queue = _span_queue(traces, variables.traces.limits, dropped, failed, complaint)
         provider = SamplingTracerProvider(queue, keep_ratio=options.keep_ratio, resource=resource)
         export = replace(export, tracer_provider=provider, workers=(queue.worker,))
     if logs is not None:
-        events = _event_queue(logs, variables.logs.limits, dropped, complaint)
+        events = _event_queue(logs, variables.logs.limits, dropped, failed, complaint)
         logger_provider = LoggerProvider(resource=resource, shutdown_on_exit=False)
         logger_provider.add_log_record_processor(events)
         workers = (*export.workers, events.worker)
@@ -201,7 +204,11 @@ def _summary(
 
 
 def _span_queue(
-    endpoint: Endpoint, limits: BatchLimits, dropped: Dropped, complaint: Complaint
+    endpoint: Endpoint,
+    limits: BatchLimits,
+    dropped: Dropped,
+    failed: Failed,
+    complaint: Complaint,
 ) -> SpanQueue:
     open_exporter: Callable[[], Exporter[ReadableSpan]]
     # Imported now, not in the worker: it takes longer than a short run has at its end.
@@ -218,12 +225,21 @@ def _span_queue(
         import_module("requests")  # the exporter would, when it is made
         open_exporter = partial(http.OTLPSpanExporter, endpoint.url)
     return SpanQueue(
-        open_exporter, endpoint.url, limits=limits, dropped=dropped, complaint=complaint
+        open_exporter,
+        endpoint.url,
+        limits=limits,
+        dropped=dropped,
+        failed=failed,
+        complaint=complaint,
     )
 
 
 def _event_queue(
-    endpoint: Endpoint, limits: BatchLimits, dropped: Dropped, complaint: Complaint
+    endpoint: Endpoint,
+    limits: BatchLimits,
+    dropped: Dropped,
+    failed: Failed,
+    complaint: Complaint,
 ) -> EventQueue:
     open_exporter: Callable[[], Exporter[ReadableLogRecord]]
     if endpoint.protocol == "console":
@@ -238,5 +254,10 @@ def _event_queue(
 
         open_exporter = partial(http.OTLPLogExporter, endpoint.url)
     return EventQueue(
-        open_exporter, endpoint.url, limits=limits, dropped=dropped, complaint=complaint
+        open_exporter,
+        endpoint.url,
+        limits=limits,
+        dropped=dropped,
+        failed=failed,
+        complaint=complaint,
     )

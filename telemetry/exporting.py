@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
 from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker
 from telemetry.endpoints import explain
-from telemetry.losses import Complaint, Dropped, LostError
+from telemetry.losses import Complaint, Dropped, Failed, LostError, ignore_failures
 
 SPANS: Final = "spans"
 EVENTS: Final = "events"
@@ -55,6 +55,7 @@ class SpanQueue(SpanProcessor):
         destination: Where they go, for messages.
         limits: Bounds of the queue.
         dropped: Told of losses under the signal `spans`.
+        failed: Told of an exporter that raised.
         complaint: Says a trouble once.
     """
 
@@ -66,6 +67,7 @@ class SpanQueue(SpanProcessor):
         limits: BatchLimits,
         dropped: Dropped,
         complaint: Complaint,
+        failed: Failed = ignore_failures,
     ) -> None:
         self._reserve = limits.capacity // 10
         self.worker: BatchWorker[ReadableSpan] = BatchWorker(
@@ -74,6 +76,7 @@ class SpanQueue(SpanProcessor):
             limits=limits,
             destination=destination,
             dropped=dropped,
+            failed=failed,
             complaint=complaint,
         )
 
@@ -105,6 +108,7 @@ class EventQueue(LogRecordProcessor):
         limits: BatchLimits,
         dropped: Dropped,
         complaint: Complaint,
+        failed: Failed = ignore_failures,
     ) -> None:
         self.worker: BatchWorker[ReadableLogRecord] = BatchWorker(
             EVENTS,
@@ -112,6 +116,7 @@ class EventQueue(LogRecordProcessor):
             limits=limits,
             destination=destination,
             dropped=dropped,
+            failed=failed,
             complaint=complaint,
         )
 

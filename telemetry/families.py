@@ -185,6 +185,11 @@ class MetricSet:
         """Count items that telemetry gave up on; a `telemetry.losses.Dropped`."""
         self.counters[names.TELEMETRY_DROPPED].labels(signal).inc(count)
 
+    def failed(self, signal: str) -> None:
+        """Count a delivery that raised or has to be tried again; a `telemetry.losses.Failed`."""
+        place = "record" if signal == "records" else "export"
+        self.counters[names.TELEMETRY_ERRORS].labels(place).inc()
+
     @property
     def all(self) -> list[Counter | Histogram | Gauge]:
         """Every family."""

@@ -15,7 +15,15 @@ Dropped: TypeAlias = Callable[[str, int], None]
 """Told of losses: the signal (`spans`, `events`, `records`) and how many items."""
 
 
+Failed: TypeAlias = Callable[[str], None]
+"""Told of a delivery that raised or has to be tried again: its signal."""
+
+
 def ignore_drops(signal: str, count: int) -> None:
+    """Count nothing: the default where nobody keeps the books."""
+
+
+def ignore_failures(signal: str) -> None:
     """Count nothing: the default where nobody keeps the books."""
 
 

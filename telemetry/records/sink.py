@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker
 from telemetry.content import ContentGate
 from telemetry.errors import RecordsUnavailableError, TelemetryError
-from telemetry.losses import Dropped, TryAgainError, ignore_drops
+from telemetry.losses import Dropped, Failed, TryAgainError, ignore_drops, ignore_failures
 from telemetry.records.database import Address, Database, connect, parse_address
 from telemetry.records.record import NO_CONTENT, Found, Labels, first_id, new_id, record_of
 from telemetry.records.schema import INSERT_FINDING, INSERT_TURN, migrate, to_row
@@ -54,6 +54,7 @@ class RecordSink:
         labels: What the process was built from.
         retention: What is deleted again.
         dropped: Told `("records", n)` when n turns could not be kept.
+        failed: Told `"records"` each time the store could not be written.
         limits: Bounds of the queue.
         clock: Unix time, seconds.
 
@@ -69,6 +70,7 @@ class RecordSink:
         labels: Labels = Labels(),  # noqa: B008 - frozen
         retention: Retention = Retention(),
         dropped: Dropped = ignore_drops,
+        failed: Failed = ignore_failures,
         limits: BatchLimits = LIMITS,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -80,6 +82,7 @@ class RecordSink:
             limits=limits,
             destination=self.address.url,
             dropped=dropped,
+            failed=failed,
         )
 
     def put(self, turn: Turn, findings: Sequence[Found] = ()) -> str:

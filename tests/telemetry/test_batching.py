@@ -45,6 +45,7 @@ class Shelf:
 class Books:
     def __init__(self) -> None:
         self.lost: Counter[str] = Counter()
+        self.failed: list[str] = []
 
     def __call__(self, signal: str, count: int) -> None:
         self.lost[signal] += count
@@ -53,9 +54,11 @@ class Books:
 def make_worker(
     shelf: Shelf, books: Books | None = None, limits: BatchLimits = LIMITS, pause: float = 0.001
 ) -> BatchWorker[int]:
+    books = books or Books()
     return BatchWorker(
-        "records", lambda: shelf, limits=limits, dropped=books or Books(), pause_seconds=pause
-    )
+        "records", lambda: shelf, limits=limits, dropped=books, failed=books.failed.append,
+        pause_seconds=pause,
+    )  # fmt: skip
 
 
 def raising(error: Exception, times: int = 10**9) -> Callable[[int], None]:
@@ -139,15 +142,17 @@ def test_reserved_places_are_left_for_important_items() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "lost"),
+    ("trouble", "lost", "failures"),
     [
-        pytest.param(raising(LostError("refused", 4), times=1), 4, id="some-lost"),
-        pytest.param(raising(ValueError("a bug"), times=1), 10, id="a-bug-loses-the-batch"),
-        pytest.param(raising(TryAgainError("locked"), times=3), 0, id="held-back-then-delivered"),
+        pytest.param(raising(LostError("refused", 4), times=1), 4, 0, id="some-lost"),
+        pytest.param(raising(ValueError("a bug"), times=1), 10, 1, id="a-bug-loses-the-batch"),
+        pytest.param(
+            raising(TryAgainError("locked"), times=3), 0, 3, id="held-back-then-delivered"
+        ),
     ],
 )
-def test_losses_are_counted_and_the_worker_goes_on(
-    trouble: Callable[[int], None], lost: int
+def test_losses_and_failures_are_counted_and_the_worker_goes_on(
+    trouble: Callable[[int], None], lost: int, failures: int
 ) -> None:
     shelf, books = Shelf(trouble), Books()
     worker = make_worker(shelf, books)
@@ -159,6 +164,7 @@ def test_losses_are_counted_and_the_worker_goes_on(
     assert worker.flush(5)
 
     assert books.lost["records"] == lost
+    assert books.failed == ["records"] * failures
     assert shelf.items[-1] == 99
     worker.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from typing import Any, TypedDict
 import pytest
 from langchain_core.documents import Document
 from langgraph.graph import END, START, StateGraph
-from otlp_stub import black_hole, collector
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from otlp_stub import black_hole, closed_port, collector
 from prometheus_client import CollectorRegistry
 
 from telemetry import names
@@ -65,11 +67,14 @@ def watched(
     endpoint: str | None, store: Path, keep_ratio: float = 1.0
 ) -> Iterator[tuple[Any, Export, CollectorRegistry]]:
     registry = CollectorRegistry()
-    dropped = metric_set(registry).dropped
+    books = metric_set(registry)
     export = make_export(
-        ExportOptions(endpoint=endpoint, keep_ratio=keep_ratio), dropped=dropped, environment={}
+        ExportOptions(endpoint=endpoint, keep_ratio=keep_ratio),
+        dropped=books.dropped,
+        failed=books.failed,
+        environment={},
     )
-    sink = RecordSink(store, dropped=dropped)
+    sink = RecordSink(store, dropped=books.dropped, failed=books.failed)
     graph = instrument(
         compiled(),
         roles=ROLES,
@@ -133,6 +138,63 @@ def test_tail_sampling_drops_answers_and_keeps_failures_while_everything_is_coun
     assert seen.trace_ids == {failed.trace_id}
     (family,) = [f for f in registry.collect() if f"{f.name}_total" == names.TURNS]
     assert sum(s.value for s in family.samples if s.name == names.TURNS) == 11
+
+
+def telemetry_errors(registry: CollectorRegistry) -> dict[str, float]:
+    return {
+        sample.labels["where"]: sample.value
+        for family in registry.collect()
+        for sample in family.samples
+        if sample.name == names.TELEMETRY_ERRORS and sample.value
+    }
+
+
+def test_a_store_that_cannot_be_written_is_a_failure_before_a_record_is_dropped(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "turns.db"
+    store.mkdir()
+    registry, tried = CollectorRegistry(), threading.Event()
+    books = metric_set(registry)
+
+    def failed(signal: str) -> None:
+        books.failed(signal)
+        tried.set()
+
+    sink = RecordSink(store, dropped=books.dropped, failed=failed)
+    instrument(compiled(), roles=ROLES, registry=registry, records=sink).invoke(
+        {"question": "How do I cancel?"}
+    )
+    assert tried.wait(10)
+    assert registry.get_sample_value(names.TELEMETRY_DROPPED, {"signal": "records"}) == 0
+    sink.close()
+
+    assert list(telemetry_errors(registry)) == ["record"]
+
+
+def test_an_exporter_that_raises_is_a_failure_and_its_spans_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raises(*_: Any, **__: Any) -> Any:
+        raise ValueError
+
+    monkeypatch.setattr(OTLPSpanExporter, "export", raises)
+    with collector() as seen, watched(seen.url, tmp_path / "t.db") as (graph, export, registry):
+        graph.invoke({"question": "How do I cancel?"})
+        export.flush(10)
+
+    assert telemetry_errors(registry) == {"export": 1}
+    assert registry.get_sample_value(names.TELEMETRY_DROPPED, {"signal": "spans"}) == 3
+
+
+def test_a_collector_that_refuses_is_a_loss_and_no_failure_inside_telemetry(
+    tmp_path: Path,
+) -> None:
+    with closed_port() as nobody, watched(nobody, tmp_path / "t.db") as (graph, _, registry):
+        graph.invoke({"question": "How do I cancel?"})
+
+    assert telemetry_errors(registry) == {}
+    assert registry.get_sample_value(names.TELEMETRY_DROPPED, {"signal": "spans"}) == 3
 
 
 def test_a_collector_that_hangs_changes_neither_answers_nor_latency(tmp_path: Path) -> None:
