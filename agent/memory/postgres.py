@@ -1,0 +1,221 @@
+"""Conversations in PostgreSQL, shared by any number of replicas.
+
+One session a replica does everything: it holds the advisory locks of the turns under way, and it
+reads and writes their checkpoints. So a lock that is lost, since the session broke, cannot be
+followed by a write that relies on it: a new session first takes the lock again and looks whether
+the conversation went on meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import psycopg
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow, dict_row
+
+from agent.errors import SettingsError
+from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
+from agent.memory.finished import reason
+from agent.memory.store import STORE_SECONDS, strict_serializer, undisturbed
+
+FIRST_WAIT_SECONDS: Final = 0.01
+LONGEST_WAIT_SECONDS: Final = 0.25
+"""How long to wait between two looks at a lock that another replica holds: from the first to the
+longest, doubled each time. Chosen by us: turns take a second or more."""
+_SETUP_LOCK: Final = 7_011_968
+"""Advisory lock under which replicas create the tables; any number only we use."""
+
+_PRUNE: Final = """
+    WITH older AS (DELETE FROM checkpoints WHERE thread_id = %s AND checkpoint_id <> %s)
+    DELETE FROM checkpoint_blobs AS blob USING checkpoints AS kept
+    WHERE kept.thread_id = %s AND kept.checkpoint_id = %s AND blob.thread_id = kept.thread_id
+    AND blob.version IS DISTINCT FROM kept.checkpoint -> 'channel_versions' ->> blob.channel
+"""
+
+Session = AsyncConnection[DictRow]
+
+
+class PostgresStore:
+    """Checkpoints in a database, and the locks of one replica.
+
+    Args:
+        url: With the password.
+        session: Open.
+    """
+
+    errors = (psycopg.Error,)
+
+    def __init__(self, url: str, session: Session) -> None:
+        self.shown = _shown(url)
+        self.saver = AsyncPostgresSaver(session, serde=strict_serializer())
+        self._url = url
+        self._session = session
+        self._holders: dict[str, Session] = {}
+        """Threads with a turn under way here, and the session that locked each of them."""
+
+    async def setup(self) -> None:
+        """Create the tables, one replica at a time."""
+        await self._execute("SELECT pg_advisory_lock(%s)", _SETUP_LOCK)
+        try:
+            await self.saver.setup()
+        finally:
+            await self._execute("SELECT pg_advisory_unlock(%s)", _SETUP_LOCK)
+
+    async def close(self) -> None:
+        """End the session, and with it every lock."""
+        await self._session.close()
+
+    async def prune(self, key: str, kept: str) -> None:
+        """Remove a thread's older checkpoints.
+
+        The checkpointer's own `aprune` looks at every case that LangGraph knows, in a transaction
+        of ten statements; here are no subgraphs, and nobody else writes to the thread.
+        """
+        await self._execute(_PRUNE, key, kept, key, kept)
+
+    async def ping(self) -> None:
+        """Run one statement, in a new session when the old one broke."""
+        await self._alive()
+
+    @asynccontextmanager
+    async def locked(self, key: str, until: float) -> AsyncIterator[None]:
+        """Hold the thread's advisory lock.
+
+        Raises:
+            ConversationBusyError: Another replica held it until then.
+            MemoryUnavailableError: The database does not answer.
+        """
+        try:
+            await self._alive()
+            await self._lock(key, until)
+        except psycopg.Error as error:
+            raise MemoryUnavailableError(self.shown, reason(error)) from error
+        try:
+            yield
+        finally:
+            await undisturbed(self._unlock(key))
+
+    async def secure(self, key: str, parent: str | None) -> None:
+        """Make sure that the lock was held since the turn began, or that nobody wrote.
+
+        Raises:
+            psycopg.OperationalError: Another replica went on with the conversation.
+        """
+        session = await self._alive()
+        if self._holders.get(key) is session:
+            return
+        rows = await self._execute("SELECT pg_try_advisory_lock(%s) AS got", _number(key))
+        latest = await self._execute(
+            "SELECT max(checkpoint_id) AS id FROM checkpoints WHERE thread_id = %s", key
+        )
+        if not rows[0]["got"] or latest[0]["id"] != parent:
+            raise psycopg.OperationalError("another replica went on with the conversation")
+        self._holders[key] = session
+
+    async def gave_up(self) -> None:
+        """Drop the session: nobody knows what it is waiting for."""
+        await self._session.close()
+
+    async def _alive(self) -> Session:
+        """Return a session that has just answered: the old one, or a new one."""
+        try:
+            await self._execute("SELECT 1")
+        except psycopg.OperationalError:
+            async with self.saver.lock:
+                await self._session.close()
+                self._session = self.saver.conn = await _connect(self._url)
+        return self._session
+
+    async def _lock(self, key: str, until: float) -> None:
+        began, wait = time.monotonic(), FIRST_WAIT_SECONDS
+        while not await undisturbed(self._try_lock(key)):
+            if time.monotonic() + wait > until:
+                raise ConversationBusyError(time.monotonic() - began)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def _try_lock(self, key: str) -> bool:
+        session = self._session
+        rows = await self._execute("SELECT pg_try_advisory_lock(%s) AS got", _number(key))
+        if rows[0]["got"]:
+            self._holders[key] = session
+        return bool(rows[0]["got"])
+
+    async def _unlock(self, key: str) -> None:
+        if self._holders.pop(key, None) is self._session and not self._session.closed:
+            try:
+                await self._execute("SELECT pg_advisory_unlock(%s)", _number(key))
+            except psycopg.Error:  # the session broke: so did the lock
+                await self._session.close()
+
+    async def _execute(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
+        """Run a statement while the checkpointer is not using the session."""
+        async with asyncio.timeout(STORE_SECONDS), self.saver.lock:
+            cursor = await self._session.execute(sql.encode(), parameters)
+            return await cursor.fetchall() if cursor.description is not None else []
+
+
+@asynccontextmanager
+async def open_postgres(url: str) -> AsyncIterator[PostgresStore]:
+    """Open a session, create the tables when they are not there, and close the session.
+
+    Raises:
+        SettingsError: The URL makes no sense.
+        MemoryUnavailableError: The database cannot be reached.
+    """
+    shown = _shown(url)
+    try:
+        session = await _connect(url)
+    except psycopg.Error as error:
+        raise MemoryUnavailableError(shown, reason(error)) from error
+    store = PostgresStore(url, session)
+    try:
+        try:
+            await store.setup()
+        except psycopg.Error as error:
+            raise MemoryUnavailableError(shown, reason(error)) from error
+        yield store
+    finally:
+        await asyncio.shield(store.close())
+
+
+async def _connect(url: str) -> Session:
+    return await AsyncConnection.connect(
+        url,
+        autocommit=True,
+        prepare_threshold=0,
+        row_factory=dict_row,
+        connect_timeout=int(STORE_SECONDS),
+        application_name="loopscope memory",
+    )
+
+
+def _shown(url: str) -> str:
+    """Name the database without user, password and options.
+
+    Raises:
+        SettingsError: The URL makes no sense.
+    """
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise SettingsError(
+            ["memory got a PostgreSQL URL that cannot be read, expected: "
+             "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"]
+        ) from None  # fmt: skip
+    port = f":{parts['port']}" if "port" in parts else ""
+    return f"postgresql://{parts.get('host', '')}{port}/{parts.get('dbname', '')}"
+
+
+def _number(key: str) -> int:
+    """Return the advisory lock of a thread: 64 bits of its key's hash."""
+    digest = hashlib.sha256(b"loopscope turn " + key.encode()).digest()
+    return int.from_bytes(digest[:8], signed=True)
