@@ -206,7 +206,8 @@ class Composition:
     def set_up_export(self) -> Export:
         """Send spans and events where the `OTEL_*` variables say."""
         options = ExportOptions(service_version=self.settings.version)
-        return setup_export(options, dropped=metric_set(self.registry).dropped)
+        books = metric_set(self.registry)
+        return setup_export(options, dropped=books.dropped, failed=books.failed)
 
     def keep_records(self, url: str) -> None:
         """Keep a record of each turn from now on, in a SQLite file or a PostgreSQL database.
@@ -224,6 +225,7 @@ class Composition:
                 model=self.settings.model,
             ),
             dropped=metric_set(self.registry).dropped,
+            failed=metric_set(self.registry).failed,
         )
 
     def exposition(self, accept: str | None) -> tuple[bytes, str]:
@@ -259,7 +261,8 @@ class Composition:
         if endpoint is None:
             return None
         options = ExportOptions(endpoint=endpoint)
-        return make_export(options, dropped=metric_set(self.registry).dropped)
+        books = metric_set(self.registry)
+        return make_export(options, dropped=books.dropped, failed=books.failed)
 
 
 def _similarity(composition: Composition, question: str, query: str) -> float | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +66,22 @@ async def test_tasks_at_once_get_what_one_after_another_gets(
     answers = await asyncio.gather(*map(agent.aanswer, questions))
 
     assert list(map(timeless, answers)) == one_by_one
+
+
+def test_a_record_store_that_cannot_be_written_is_counted_as_a_failure_of_telemetry(
+    tmp_path: Path,
+) -> None:
+    composition = Composition(Settings(model="golden"))
+    composition.keep_records(str(tmp_path))  # a directory is no database
+    composition.default_agent.answer("How do I cancel?")
+    written = composition.exposition(None)
+    waiting = threading.Event()
+    for _ in range(1_000):
+        if b'rag_telemetry_errors_total{where="record"} 0.0' not in written[0]:
+            break
+        waiting.wait(0.01)
+        written = composition.exposition(None)
+
+    assert b'rag_telemetry_errors_total{where="record"}' in written[0]
+    assert b'rag_telemetry_errors_total{where="record"} 0.0' not in written[0]
+    assert b'rag_telemetry_dropped_total{signal="records"} 0.0' in written[0]
