@@ -73,7 +73,7 @@ def test_a_record_store_that_cannot_be_written_is_counted_as_a_failure_of_teleme
 ) -> None:
     composition = Composition(Settings(model="golden"))
     composition.keep_records(str(tmp_path))  # a directory is no database
-    composition.default_agent.answer("How do I cancel?")
+    composition.default_agent.answer(next(iter(composition.golden)).question)
     written = composition.exposition(None)
     waiting = threading.Event()
     for _ in range(1_000):
