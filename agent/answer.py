@@ -28,6 +28,21 @@ class AnswerAttempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What telemetry saw of one turn. The tuples have one entry a retrieval, in order."""
+
+    trace_id: str | None
+    """32 hex digits; None when the turn's span is not recorded."""
+    similarities: tuple[float | None, ...]
+    synonym_swaps: tuple[bool, ...]
+    span_id: str | None = None
+    """16 hex digits of the turn's span; None when that is not recorded."""
+    input_tokens: int | None = None
+    """Of all model calls of the turn; None when no model told."""
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The end of one turn. `citations` are ids of chunks that were retrieved in this turn."""
 
@@ -43,20 +58,14 @@ class Answer:
     attempts: tuple[AnswerAttempt, ...] = ()
     trace_id: str | None = None
     duration_seconds: float = 0.0
+    seen: Observation | None = None
+    """What telemetry saw of the turn, for what is not part of the reply."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the object of `ask --json` (docs/reference.md): built-ins only."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """What telemetry saw of one turn. The tuples have one entry a retrieval, in order."""
-
-    trace_id: str | None
-    """32 hex digits; None when the turn's span is not recorded."""
-    similarities: tuple[float | None, ...]
-    synonym_swaps: tuple[bool, ...]
+        shown = asdict(replace(self, seen=None))
+        del shown["seen"]
+        return shown
 
 
 def with_observation(answer: Answer, seen: Observation | None) -> Answer:
@@ -69,7 +78,9 @@ def with_observation(answer: Answer, seen: Observation | None) -> Answer:
             answer.attempts, seen.similarities, seen.synonym_swaps, strict=False
         )
     )
-    return replace(answer, trace_id=seen.trace_id, attempts=attempts or answer.attempts)
+    return replace(
+        answer, trace_id=seen.trace_id, attempts=attempts or answer.attempts, seen=seen
+    )
 
 
 def answer_from_state(

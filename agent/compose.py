@@ -294,6 +294,9 @@ _LAST: ContextVar[Observation | None] = ContextVar("loopscope_last_observation",
 def _observation(turn: Turn) -> Observation:
     return Observation(
         trace_id=turn.trace_id,
+        span_id=turn.span_id,
+        input_tokens=turn.input_tokens,
+        output_tokens=turn.output_tokens,
         similarities=tuple(retrieval.similarity for retrieval in turn.retrievals),
         synonym_swaps=tuple(
             retrieval.effect == names.SAME_CHUNKS_AND_SCORES for retrieval in turn.retrievals

@@ -181,7 +181,13 @@ class Book:
             self.probe.bound(bound)
 
     def close(
-        self, *, outcome: str | None, llm_calls: int, error_type: str | None, trace_id: str | None
+        self,
+        *,
+        outcome: str | None,
+        llm_calls: int,
+        error_type: str | None,
+        trace_id: str | None,
+        span_id: str | None,
     ) -> Turn:
         """Return the finished turn.
 
@@ -190,6 +196,7 @@ class Book:
             llm_calls: Model calls made.
             error_type: Name of the error that ended it.
             trace_id: 32 hex digits, None when the turn's span is not recorded.
+            span_id: 16 hex digits of that span, or None.
         """
         duration = time.perf_counter() - self._started
         said, verdict, tokens = self._statement, self._verdict, self.tokens
@@ -216,6 +223,7 @@ class Book:
             error_type=error_type,
             conversation_id=self.thread_id,
             trace_id=trace_id,
+            span_id=span_id,
             started_at=self._started_at,
             duration_seconds=duration,
             terminal_roles=tuple([role for _, role in self._terminals]),

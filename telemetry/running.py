@@ -133,11 +133,16 @@ class RunningTurn:
                 llm_calls=len(self.handler.calls),
                 error_type=error_type(error) if failed and error is not None else None,
                 trace_id=format_trace_id(self.trace_id) if self.is_recording else None,
+                span_id=self._span_id(),
             )
         except Exception as failure:  # noqa: BLE001 - the turn is counted, whatever is wrong
             probe = self.probe
             probe.failed("run", failure)
             return Turn(graph=probe.graph, version=probe.version, outcome=outcome or names.ERROR)
+
+    def _span_id(self) -> str | None:
+        span_id = self.span.get_span_context().span_id
+        return format_span_id(span_id) if self.is_recording else None
 
     def _findings(self, turn: Turn) -> tuple[Finding, ...]:
         findings: list[Finding] = []

@@ -74,6 +74,8 @@ class Turn:
     conversation_id: str | None = None
     trace_id: str | None = None
     """32 hex digits; None when the turn's span is not recorded."""
+    span_id: str | None = None
+    """16 hex digits of the turn's own span; None when it is not recorded."""
     started_at: float = 0.0
     """Unix time, seconds."""
     duration_seconds: float = 0.0
