@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from textwrap import wrap
+from typing import Any, Final
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from agent.lab.report import LabReport
+
+SHORT_CELL: Final = 14
+"""Characters up to which a cell stays in one line, so that names and numbers are not torn apart;
+chosen by us: the tables then fit a terminal of 80 columns."""
 
 
 def print_report(report: LabReport, console: Console) -> None:
@@ -55,8 +60,12 @@ def _table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     table = Table(title=escape(title), title_justify="left", title_style="bold")
     for name in columns:
+        header, widest = name.replace("_", " "), max(len(_cell(row.get(name))) for row in rows)
+        is_short = widest <= SHORT_CELL
+        if is_short:
+            header = "\n".join(wrap(header, max(widest, *map(len, header.split()), 1)))
         justify = _justify(row.get(name) for row in rows)
-        table.add_column(name.replace("_", " "), justify=justify, overflow="fold")
+        table.add_column(header, justify=justify, overflow="fold", no_wrap=is_short)
     for row in rows:
         table.add_row(*(escape(_cell(row.get(name))) for name in columns))
     return table
