@@ -12,7 +12,7 @@ from rich.text import Text
 
 from agent.answer import Answer, AnswerChunk
 from agent.commands.options import agent_options
-from agent.commands.output import print_json, visible
+from agent.commands.output import counted, print_json, visible
 from agent.compose import Composition
 from agent.errors import AgentError
 from agent.service import valid_question
@@ -50,6 +50,8 @@ def ask(question: str | None, questions: TextIO | None, as_json: bool, settings:
         if as_json:
             print_json(answer.as_json())
         else:
+            if questions is not None:
+                console.print(Text(visible(f"> {answer.question}"), style="bold"))
             print_answer(answer, console)
     if failed:
         sys.exit(1)
@@ -95,9 +97,9 @@ def _summary(answer: Answer) -> str:
     if answer.topic is not None:
         parts.append(f"topic {answer.topic['classification']} {answer.topic['confidence']}")
     parts += [
-        f"{answer.llm_calls} model calls",
-        f"{answer.retrievals} retrievals",
-        f"{answer.rewrites} rewrites",
+        counted(answer.llm_calls, "model call"),
+        counted(answer.retrievals, "retrieval"),
+        counted(answer.rewrites, "rewrite"),
         f"{answer.duration_seconds * 1000:.0f} ms",
     ]
     return ", ".join(parts)

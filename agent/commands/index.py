@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import TaskID
 from rich.text import Text
 
-from agent.commands.output import print_json, visible
+from agent.commands.output import counted, print_json, visible
 from agent.commands.progress import progress_bar
 from agent.retrieval.index_file import IndexReport, build_index
 
@@ -52,8 +52,9 @@ def _print(report: IndexReport) -> None:
     console = Console(soft_wrap=True)
     console.print(
         Text(
-            f"{report.n_chunks:,} chunks with {report.n_words:,} words from {report.n_files:,} "
-            f"files, {report.n_bytes / 1e6:.1f} MB in {report.path} ({report.fingerprint})"
+            f"{counted(report.n_chunks, 'chunk')} with {counted(report.n_words, 'different word')} "
+            f"from {counted(report.n_files, 'file')}, {report.n_bytes / 1e3:,.1f} kB in "
+            f"{report.path} ({report.fingerprint})"
         )
     )
     for skipped in report.skipped[:SHOWN_FILES]:

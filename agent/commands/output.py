@@ -22,6 +22,11 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
     click.echo(json.dumps(value, indent=indent, allow_nan=False))
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun in agreement: `1 chunk`, `2,000 chunks`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def visible(text: str) -> str:
     """Return text without the control characters that steer a terminal; they become U+FFFD.
 
