@@ -107,7 +107,7 @@ def read_mix(path: Path = DEFAULT_MIX) -> Mix:
         data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
         entry = _MixEntry.model_validate(data)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise MixFileError(path, " ".join(str(error).split())) from error
+        raise MixFileError(path, _unreadable(error)) from error
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"])) or "the file"
@@ -121,3 +121,16 @@ def read_mix(path: Path = DEFAULT_MIX) -> Mix:
                 path, f"kinds.{kind.name} got nothing to ask, expected questions or conversations"
             )
     return Mix(kinds=kinds, day=Day(seconds=entry.day.seconds, night=entry.day.night))
+
+
+def _unreadable(error: OSError | UnicodeDecodeError | yaml.YAMLError) -> str:
+    """Say why a file gave no YAML, and where in it."""
+    if isinstance(error, OSError):
+        found = (error.strerror or type(error).__name__).lower()
+        return f"cannot be read, got {found}, expected a YAML file"
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not text, got byte {error.object[error.start]:#04x} at offset {error.start}"
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"line {mark.line + 1}, column {mark.column + 1}: no valid YAML, got {error.problem}"
+    return f"no valid YAML, got {' '.join(str(error).split())}"

@@ -15,16 +15,16 @@ def print_tally(tally: Tally, console: Console) -> None:
     seen = [outcome for outcome in OUTCOMES if tally.total.outcomes[outcome]]
     others = sorted(set(tally.total.outcomes) - set(OUTCOMES))
     table = Table(box=None, header_style="bold")
-    table.add_column("kind")
+    table.add_column("kind", no_wrap=True)
     for column in ("sent", "unsent", *seen, *others, "no reply", "p50 s", "p99 s"):
-        table.add_column(column, justify="right")
+        table.add_column(column.replace("_", " "), justify="right")
     for name, kind in (*sorted(tally.kinds.items()), ("all", tally.total)):
         table.add_row(name, *_cells(kind, [*seen, *others]))
     console.print(table)
     rate = tally.total.sent / tally.seconds if tally.seconds else 0.0
     console.print(
         Text(
-            f"{tally.total.sent} questions in {tally.seconds:.1f} s, {rate:.2f} a second; "
+            f"{tally.total.sent} sent in {tally.seconds:.1f} s, {rate:.2f} a second; "
             f"the latest went out {tally.latest_start_seconds * 1000:.0f} ms after it was due",
             style="dim",
         )

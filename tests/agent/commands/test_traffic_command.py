@@ -76,7 +76,7 @@ def test_a_table_says_the_same_to_a_person(tmp_path: Path) -> None:
 
     assert code == 0
     assert "off_topic" in text
-    assert "questions in 0.5 s" in text
+    assert "10 sent in 0.5 s" in text
 
 
 def test_it_stops_at_a_signal_and_still_prints_its_counts(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_mix_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("kinds: [", "while parsing a flow", id="no-yaml"),
+        pytest.param("kinds: [", "line 1, column 9: no valid YAML, got", id="no-yaml"),
         pytest.param("", "the file got None", id="empty"),
         pytest.param("kinds: {}", "kinds got {}", id="no-kind"),
         pytest.param("kinds: {a: {questions: [x]}}", "kinds.a.weight got", id="no-weight"),
@@ -69,8 +69,20 @@ def test_what_is_no_mix_is_refused_with_its_place(tmp_path: Path, text: str, mes
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MixFileError, match="No such file"):
+    with pytest.raises(
+        MixFileError,
+        match=r"none\.yaml: cannot be read, got no such file or directory, expected a YAML file\. "
+        r"Correct it there; docs/traffic\.md shows a mix\.$",
+    ):
         read_mix(tmp_path / "none.yaml")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mix.yaml"
+    path.write_bytes(b"kinds: \xff")
+
+    with pytest.raises(MixFileError, match="is not text, got byte 0xff at offset 7"):
+        read_mix(path)
 
 
 @pytest.mark.parametrize(
