@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 
 from telemetry import names
 from telemetry.families import MetricSet
@@ -34,7 +34,9 @@ class TurnMetrics:
         self.families = families
         self._graph = graph
         self._version = version
-        self._recursion_limit: int | None = None
+        self._limits: dict[str, int] = {}
+        """Gauges of what is allowed, which another graph of this name may have set since."""
+        self._gauges: dict[str, Gauge] = {}
         versioned = (graph, version)
         counters, histograms, gauges = families.counters, families.histograms, families.gauges
         self._turns = self._children(names.TURNS, versioned, names.TURN_ENDS)
@@ -101,17 +103,23 @@ class TurnMetrics:
             self._conflicts.inc(1, exemplar)
         for retrieval in turn.retrievals:
             self._count_retrieval(retrieval, exemplar)
-        if turn.recursion_limit is not None and turn.recursion_limit != self._recursion_limit:
-            self._recursion_limit = turn.recursion_limit
-            gauge = self.families.gauges[names.RECURSION_LIMIT_GAUGE]
-            gauge.labels(self._graph).set(turn.recursion_limit)
+        if turn.recursion_limit is not None:
+            self._limits[names.RECURSION_LIMIT_GAUGE] = turn.recursion_limit
+        self._show_limits()
 
     def loop_bound(self, budget: int, steps_needed: int | None) -> None:
         """Set the gauges of the rewrites allowed a turn and of the supersteps they need."""
-        gauges = self.families.gauges
-        gauges[names.REWRITE_BUDGET].labels(self._graph).set(budget)
+        self._limits[names.REWRITE_BUDGET] = budget
         if steps_needed is not None:
-            gauges[names.RECURSION_STEPS_NEEDED].labels(self._graph).set(steps_needed)
+            self._limits[names.RECURSION_STEPS_NEEDED] = steps_needed
+        self._show_limits()
+
+    def _show_limits(self) -> None:
+        for name, limit in tuple(self._limits.items()):
+            gauge = self._gauges.get(name)
+            if gauge is None:
+                gauge = self._gauges[name] = self.families.gauges[name].labels(self._graph)
+            gauge.set(limit)
 
     def build_info(self, labels: Mapping[str, str]) -> None:
         """State what is running: values of `index`, `prompt`, `grader` and `model`."""

@@ -73,6 +73,25 @@ def test_the_limit_of_the_call_beats_the_one_baked_in() -> None:
     assert kit.value("rag_recursion_limit") == 7
 
 
+def test_of_two_graphs_of_one_name_the_limits_shown_are_those_of_the_latest_turn() -> None:
+    kit = Kit()
+    small = kit.watch(loop_graph(bound=1), LOOP_ROLES, max_rewrites=1)
+    large = kit.watch(loop_graph(bound=3), LOOP_ROLES, max_rewrites=3)
+
+    def shown() -> tuple[float, ...]:
+        names = ("rag_recursion_limit", "rag_rewrite_budget", "rag_recursion_steps_needed")
+        return tuple(kit.value(name) for name in names)
+
+    for graph, limit, expected in (
+        (small, 10, (10, 1, 7)),
+        (large, 20, (20, 3, 13)),
+        (small, 10, (10, 1, 7)),
+        (large, 20, (20, 3, 13)),
+    ):
+        graph.invoke(QUESTION, {"recursion_limit": limit})
+        assert shown() == expected
+
+
 def test_langgraphs_default_limit_is_told_when_nobody_sets_one() -> None:
     kit = Kit()
     kit.watch(loop_graph(bound=0), LOOP_ROLES).invoke(QUESTION)
