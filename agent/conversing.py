@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, nullcontext
 from typing import Final
+
+from langchain_core.messages import AnyMessage
 
 from agent.answer import Answer
 from agent.errors import AgentError
@@ -52,12 +54,22 @@ class Conversing:
         """How many turns run or wait for one before them."""
         return len(self._turns)
 
-    async def ask(self, question: str, *, thread: Thread | None = None) -> Answer:
+    async def ask(
+        self,
+        question: str,
+        *,
+        thread: Thread | None = None,
+        history: Sequence[AnyMessage] = (),
+        until: float | None = None,
+    ) -> Answer:
         """Answer one question; when this returns, a thread's turn is stored.
 
         Args:
             question: 1 to `MAX_QUESTION_CHARS` characters.
             thread: The conversation it belongs to; None for a question on its own.
+            history: Earlier questions and replies, oldest first, of a question without thread.
+            until: Monotonic time at which the turn has to be over, where that is earlier than its
+                time limit from now.
 
         Returns:
             The answer. A turn that failed says so in its outcome: `error` with the reason
@@ -70,14 +82,22 @@ class Conversing:
             AgentError: The agent cannot answer this question, as `SupportAgent.answer` says.
         """
         text = valid_question(question)
-        async with aclosing(self._events(text, thread, is_told=False)) as events:
+        turn = self._events(text, thread, history, until, is_told=False)
+        async with aclosing(turn) as events:
             async for event in events:
                 if isinstance(event, Finished):
                     return event.answer
         raise AssertionError("a turn ended without its last event")
 
-    def stream(self, question: str, *, thread: Thread | None = None) -> AsyncGenerator[Event, None]:
-        """Answer one question and tell of it meanwhile.
+    def stream(
+        self,
+        question: str,
+        *,
+        thread: Thread | None = None,
+        history: Sequence[AnyMessage] = (),
+        until: float | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Answer one question and tell of it meanwhile; the arguments are those of `ask`.
 
         Close the stream (`aclose`), or cancel who reads it, and the turn is cancelled at once: no
         further model call is made, and its thread is as it was before.
@@ -90,7 +110,7 @@ class Conversing:
         Raises:
             InvalidQuestionError: The question cannot be asked.
         """
-        return self._events(valid_question(question), thread, is_told=True)
+        return self._events(valid_question(question), thread, history, until, is_told=True)
 
     async def messages(self, thread: Thread) -> list[Message]:
         """Return what was said in a conversation, oldest first; see `Memory.messages`."""
@@ -115,11 +135,21 @@ class Conversing:
             task.cancel()
 
     async def _events(
-        self, question: str, thread: Thread | None, *, is_told: bool
+        self,
+        question: str,
+        thread: Thread | None,
+        history: Sequence[AnyMessage],
+        until: float | None,
+        *,
+        is_told: bool,
     ) -> AsyncGenerator[Event, None]:
+        deadline = time.monotonic() + self._turn_seconds
+        deadline = deadline if until is None else min(deadline, until)
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         put = events.put_nowait
-        task = asyncio.create_task(self._turn(question, thread, put, is_told=is_told))
+        task = asyncio.create_task(
+            self._turn(question, thread, history, deadline, put, is_told=is_told)
+        )
         task.add_done_callback(lambda _: put(None))
         self._turns.add(task)
         has_begun = False
@@ -144,20 +174,23 @@ class Conversing:
         self,
         question: str,
         thread: Thread | None,
+        history: Sequence[AnyMessage],
+        deadline: float,
         put: Callable[[Event], None],
         *,
         is_told: bool,
     ) -> None:
-        deadline = time.monotonic() + self._turn_seconds
         key = thread.key if thread is not None else None
         alone = self._memory.turn(thread, deadline) if thread is not None else nullcontext()
         async with alone:
             agent = self._remembering()
             if not is_told:
-                answer = await agent.aanswer(question, thread_id=key, deadline=deadline)
+                answer = await agent.aanswer(
+                    question, history=history, thread_id=key, deadline=deadline
+                )
                 put(Finished(answer=answer))
                 return
-            events = agent.astream(question, thread_id=key, deadline=deadline)
+            events = agent.astream(question, history=history, thread_id=key, deadline=deadline)
             async with aclosing(events):
                 async for event in events:
                     put(event)
