@@ -13,6 +13,8 @@ from agent.commands.options import agent_options
 from agent.commands.output import print_json
 from agent.commands.progress import progress_bar
 from agent.compose import Composition
+from agent.documents import subjects_of
+from agent.lab.budget import Budget, tokens_per_call
 from agent.lab.render import print_report
 from agent.lab.report import PUBLISHED_BOUND, Lab, LabReport
 from agent.service import SupportAgent
@@ -46,12 +48,28 @@ VARIED = ("max_rewrites", "topic_check", "router_order")
     default=None,
     help="Exit with 1 when the topic check refuses more on-topic questions than this.",
 )
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    default=None,
+    metavar="TOKENS",
+    help="Find the largest bounds of both loops with which one request stays within it.",
+)
+@click.option(
+    "--price",
+    type=click.FloatRange(0),
+    default=None,
+    metavar="MONEY",
+    help="Of a million tokens; with --budget.",
+)
 @agent_options
 def lab(
     as_json: bool,
     max_bound: int,
     limits: tuple[int, ...],
     max_false_rejections: int | None,
+    budget: int | None,
+    price: float | None,
     settings: Settings,
 ) -> None:
     """Ask a golden set at every bound and print what it costs and where to set the bound.
@@ -63,6 +81,8 @@ def lab(
     _refuse_varied(click.get_current_context())
     if "model" not in settings.model_fields_set:
         settings = settings.model_copy(update={"model": "golden"})
+    if price is not None and budget is None:
+        raise click.UsageError("--price says what --budget costs; give both")
     composition = Composition(settings)
 
     def make_agent(
@@ -83,6 +103,7 @@ def lab(
         max_bound=max_bound,
         recursion_limits=(None, *limits),
         clarify=settings.clarify,
+        budget=_budget(composition, settings, budget, price) if budget is not None else None,
     )
     with progress_bar() as progress:
         task = progress.add_task("asking", total=experiment.questions_to_ask)
@@ -96,6 +117,30 @@ def lab(
         click.echo(f"error: {problem}", err=True)
     if problems:
         sys.exit(1)
+
+
+def _budget(
+    composition: Composition, settings: Settings, tokens: int, price: float | None
+) -> Budget:
+    """Return what one request may cost, with its parts measured on the documents at hand."""
+    chunks = composition.index.chunks
+    return Budget(
+        tokens=tokens,
+        price=price,
+        k=settings.k,
+        tokens_per_draft=settings.revise_tokens_per_draft,
+        per_call=tokens_per_call(
+            [question.question for question in composition.golden],
+            chunks,
+            k=settings.k,
+            subjects=subjects_of(settings, chunks),
+        ),
+    )
+
+
+for _option in lab.params:
+    if isinstance(_option, click.Option) and _option.name in (*VARIED, "records"):
+        _option.hidden = True  # refused, or without a use here: the help does not offer it
 
 
 def _problems(report: LabReport, max_false_rejections: int | None) -> Iterator[str]:

@@ -45,6 +45,7 @@ def print_report(report: LabReport, console: Console) -> None:
          [{"share of": name, **share} for name, share in
           more["quality_at_chosen_bound"].items()]),
         ("Guardrail false rejections", more["guardrail_false_rejections"]),
+        ("Largest bounds of both loops within the budget, and their worst case", more["budget"]),
         ("Clarifying branch: what became of the questions", more["clarifying_branch"]),
         ("Failed", [{"question": a["question"], "outcome": a["outcome"], "reason": a["reason"]}
                     for a in more["failed"]]),

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from agent.golden import GoldenSet
 from agent.lab import cost, tables
 from agent.lab.bound import ChosenBound, choose_bound
+from agent.lab.budget import Budget
 from agent.lab.clarify import clarify_effect
 from agent.lab.quality import is_falsely_rejected, quality
 from agent.lab.revise_stubs import router_table, worst_case
@@ -48,6 +49,8 @@ class Lab:
     """For the unbounded graph; None is LangGraph's default."""
     clarify: bool = False
     """Also run with the clarifying branch, and compare."""
+    budget: Budget | None = None
+    """What one request may cost, to find the largest bounds."""
 
     @property
     def questions_to_ask(self) -> int:
@@ -75,6 +78,7 @@ class Lab:
             unanswerable_walk=self._walk(checked[PUBLISHED_BOUND]),
             unbounded=tables.unbounded_runs(self.recursion_limits),
             clarified=self._clarified(on_progress),
+            budget=self.budget,
         )
 
     def _ask_all(self, bound: int, *, topic_check: bool, tick: OnProgress) -> list[Row]:
@@ -122,6 +126,7 @@ class LabReport:
     unbounded: list[dict[str, Any]]
     clarified: Sequence[Row] | None = None
     """Rows with the clarifying branch, when they were asked for."""
+    budget: Budget | None = None
 
     @property
     def bound(self) -> ChosenBound:
@@ -179,6 +184,8 @@ class LabReport:
                 ],
                 "quality_at_chosen_bound": quality(at_bound),
                 "guardrail_false_rejections": self.false_rejections(),
+                "tokens_per_call": dict(self.budget.per_call) if self.budget else {},
+                "budget": self.budget.rows() if self.budget else [],
                 "clarifying_branch": (
                     clarify_effect(self.checked[PUBLISHED_BOUND], self.clarified)
                     if self.clarified is not None
@@ -202,7 +209,7 @@ class LabReport:
 
     def failed(self) -> list[Row]:
         """Questions with no proper end at some bound, with the topic check."""
-        ended_well = ("answered", "no_results", "off_topic", "clarify")
+        ended_well = ("answered", "no_results", "off_topic", "clarify", "gave_up")
         return [
             row
             for rows in self.checked.values()
