@@ -107,7 +107,8 @@ def _table(found: Sequence[Hop]) -> Table:
     for hop in found:
         words = Text(hop.seen)
         if hop.fix:
-            words.append(f"\n{hop.fix}", style="bold")
+            style = "bold" if hop.status == "failed" else "dim"
+            words.append("\n" if hop.seen else "").append(hop.fix, style=style)
         took = "" if hop.status == "not configured" else f"{1_000 * hop.seconds:.0f} ms"
         table.add_row(hop.name, Text(hop.status, style=_STYLES[hop.status]), took, words)
     return table

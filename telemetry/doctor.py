@@ -65,24 +65,35 @@ def examine(
     metrics, prometheus = addresses.metrics_url, addresses.prometheus_url
     alertmanager, store = addresses.alertmanager_url, addresses.trace_store_url
     records = addresses.records_url
-    yield _if_set("metrics endpoint", metrics, lambda url: hops.metrics_endpoint(url, timeout))
+    yield _if_set(
+        "metrics endpoint", "metrics", metrics, lambda url: hops.metrics_endpoint(url, timeout)
+    )
     yield _otlp(addresses, environment)
     yield _if_set(
-        "Prometheus scrape", prometheus, lambda url: hops.prometheus_scrape(url, timeout, patience)
+        "Prometheus scrape",
+        "prometheus",
+        prometheus,
+        lambda url: hops.prometheus_scrape(url, timeout, patience),
     )
-    yield _if_set("rules", prometheus, lambda url: hops.rules_loaded(url, timeout))
+    yield _if_set("rules", "prometheus", prometheus, lambda url: hops.rules_loaded(url, timeout))
     yield _if_set(
-        "Alertmanager", alertmanager, lambda url: hops.alertmanager_ready(url, prometheus, timeout)
+        "Alertmanager",
+        "alertmanager",
+        alertmanager,
+        lambda url: hops.alertmanager_ready(url, prometheus, timeout),
     )
     yield _if_set(
-        "trace store", store, lambda url: hops.trace_stored(url, trace_id, timeout, patience)
+        "trace store",
+        "trace-store",
+        store,
+        lambda url: hops.trace_stored(url, trace_id, timeout, patience),
     )
-    yield _if_set("turn records", records, _records)
+    yield _if_set("turn records", "records", records, _records)
 
 
-def _if_set(name: str, url: str | None, look: Callable[[str], str]) -> Hop:
+def _if_set(name: str, option: str, url: str | None, look: Callable[[str], str]) -> Hop:
     if url is None:
-        return Hop(name=name, status="not configured")
+        return Hop(name=name, status="not configured", fix=f"To check it, give --{option}-url.")
     return check(name, lambda: look(url))
 
 
@@ -118,7 +129,11 @@ def _otlp(addresses: Addresses, environment: Mapping[str, str] | None) -> Hop:
     try:
         return check("OTLP endpoint", look)
     except _NotConfiguredError:
-        return Hop(name="OTLP endpoint", status="not configured")
+        return Hop(
+            name="OTLP endpoint",
+            status="not configured",
+            fix="To check it, give --otlp-endpoint or set OTEL_EXPORTER_OTLP_ENDPOINT.",
+        )
 
 
 class _NotConfiguredError(Exception):

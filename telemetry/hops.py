@@ -37,7 +37,7 @@ class Hop:
     seconds: float = 0.0
     seen: str = ""
     fix: str = ""
-    """What to do; empty when all is well."""
+    """What to do; empty when the hop works."""
 
 
 class HopError(Exception):

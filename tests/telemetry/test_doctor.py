@@ -86,6 +86,8 @@ def test_nothing_configured_checks_only_the_turn() -> None:
         ("turn records", "not configured"),
     ]
     assert found[0].seen == f"outcome answered, trace {TRACE_ID}"
+    assert found[1].fix == "To check it, give --metrics-url."
+    assert all("give --" in hop.fix for hop in found[1:])
 
 
 def test_a_turn_that_raises_is_a_failed_hop_and_the_others_are_still_checked(
