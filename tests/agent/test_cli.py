@@ -397,6 +397,14 @@ def test_the_lab_refuses_what_it_could_only_ignore(
     assert problem in refusal(run("lab", *option))
 
 
+def test_the_help_of_the_lab_offers_only_what_it_takes(run: Run) -> None:
+    text = run("lab", "--help").stdout
+
+    refused = ("--max-rewrites", "--topic-check", "--router-order", "--records")
+    assert [option for option in refused if option in text] == []
+    assert "--golden FILE" in text
+
+
 @pytest.fixture
 def two_questions(tmp_path: Path) -> Path:
     """A golden set of which the local model refuses the second, an on-topic question."""
