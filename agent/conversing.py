@@ -116,6 +116,10 @@ class Conversing:
         """Return what was said in a conversation, oldest first; see `Memory.messages`."""
         return await self._memory.messages(thread)
 
+    async def threads(self, caller: str) -> list[Thread]:
+        """Return a caller's conversations, the newest first; see `Memory.threads`."""
+        return await self._memory.threads(caller)
+
     async def forget(self, thread: Thread) -> None:
         """Remove a conversation, after the turn under way in it; see `Memory.forget`."""
         await self._memory.forget(thread, time.monotonic() + self._turn_seconds)

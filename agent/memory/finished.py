@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
@@ -21,12 +21,17 @@ from langgraph.checkpoint.base import (
 from agent.errors import TurnTimeoutError
 from agent.memory.errors import MemoryUnavailableError
 from agent.memory.store import STORE_SECONDS, Store, undisturbed
+from agent.memory.thread import Thread
 
 T = TypeVar("T")
 
 KEPT: Final = ("messages",)
 """The channels that a later turn reads; `enhance_query` resets all others. What was retrieved,
 graded and asked of the model is gone with its turn."""
+
+OWNER: Final = "loopscope_owner"
+THREAD: Final = "loopscope_thread"
+"""Under which the metadata of a checkpoint say whose conversation it is, and its id there."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +51,8 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
         self._store = store
         self.deadlines: dict[str, float] = {}
         """Threads with a turn under way, and the monotonic time at which it has to be over."""
+        self.threads: dict[str, Thread] = {}
+        """The same threads, whose owner and id are kept beside their checkpoint."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint of a thread.
@@ -89,6 +96,25 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
         config: RunnableConfig = {"configurable": {"thread_id": key}}
         saved = await self._within(None, self._store.saver.aget_tuple(config))
         return list(saved.checkpoint["channel_values"].get("messages", ())) if saved else []
+
+    async def ids(self, owner: str, limit: int) -> list[str]:
+        """Return the ids of an owner's threads, the one that went on last first.
+
+        Args:
+            owner: `Thread.owner`.
+            limit: Threads at most.
+
+        Raises:
+            MemoryUnavailableError: The store does not answer.
+        """
+        await self.ping()
+        return await self._within(None, self._ids(owner, limit))
+
+    async def _ids(self, owner: str, limit: int) -> list[str]:
+        found = self._store.saver.alist(None, filter={OWNER: owner}, limit=limit)
+        saved = [(each.checkpoint["ts"], each.metadata) async for each in found]
+        saved.sort(key=lambda each: each[0], reverse=True)
+        return [str(cast("dict[str, Any]", metadata)[THREAD]) for _, metadata in saved]
 
     async def ping(self) -> None:
         """Make sure that the store answers.
@@ -140,6 +166,9 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
         versions: ChannelVersions,
     ) -> None:
         key = _key(config)
+        if (thread := self.threads.get(key)) is not None:
+            told = {**metadata, OWNER: thread.owner, THREAD: thread.id}
+            metadata = cast(CheckpointMetadata, told)
         await self._store.secure(key, config["configurable"].get("checkpoint_id"))
         await self._store.saver.aput(config, checkpoint, metadata, versions)
         try:

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Final, Literal, cast
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
@@ -16,6 +16,9 @@ from agent.memory.finished import FinishedTurns
 from agent.memory.store import Store
 from agent.memory.thread import Thread
 from agent.state import Outcome
+
+MAX_LISTED: Final = 100
+"""Conversations in one list; chosen by us: what a person looks through."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +69,12 @@ class Memory:
             try:
                 async with self._store.locked(key, until):
                     self.checkpointer.deadlines[key] = until
+                    self.checkpointer.threads[key] = thread
                     try:
                         yield
                     finally:
                         del self.checkpointer.deadlines[key]
+                        del self.checkpointer.threads[key]
             finally:
                 queue.lock.release()
         finally:
@@ -84,6 +89,16 @@ class Memory:
             MemoryUnavailableError: The store does not answer.
         """
         return [_message(message) for message in await self.checkpointer.history(thread.key)]
+
+    async def threads(self, caller: str) -> list[Thread]:
+        """Return a caller's conversations, the one that went on last first, `MAX_LISTED` at most.
+
+        Raises:
+            MemoryUnavailableError: The store does not answer.
+        """
+        owner = Thread.new(caller).owner
+        ids = await self.checkpointer.ids(owner, MAX_LISTED)
+        return [Thread(id=id_, caller=caller) for id_ in ids]
 
     async def forget(self, thread: Thread, until: float) -> None:
         """Remove a conversation, after the turn that is under way in it.

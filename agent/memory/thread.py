@@ -46,6 +46,11 @@ class Thread:
         """Return a conversation with an id that was never used: 128 random bits."""
         return cls(id=secrets.token_hex(_NEW_ID_BYTES), caller=caller)
 
+    @property
+    def owner(self) -> str:
+        """Under which all conversations of its caller are found: a hash, as `key` is."""
+        return hashlib.sha256(json.dumps([self.caller]).encode()).hexdigest()
+
     @cached_property
     def key(self) -> str:
         """Under which it is stored: 64 hexadecimal digits of SHA-256 over caller and id."""
