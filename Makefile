@@ -46,7 +46,7 @@ bench: $(READY) ## Print the benchmarks' tables (long).
 lock: ## Write the lock files anew from pyproject.toml (needs uv).
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o $(LOCK)
-	echo hatchling | uv pip compile pyproject.toml - --extra openai --extra postgres --universal \
+	echo hatchling | uv pip compile pyproject.toml - --extra console --extra openai --extra postgres --universal \
 	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --no-annotate --no-header -c $(LOCK) -o $(RUNTIME_LOCK)
 
