@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from agent.answer import Answer
 from agent.models.replies import without_thinking
 
-_HELD_TAG: Final = re.compile(r"<[^<>]{0,12}\Z")
+_HELD_TAG: Final = re.compile(r"</?[a-z]{0,9}\Z", re.I)
 """The beginning of what may become a tag around thinking."""
 _OPEN_TAG: Final = re.compile(r"<(think|thinking|thought|reasoning)>(?!.*</\1>)", re.I | re.S)
 
