@@ -112,6 +112,11 @@ INPUT: Final = "input"
 OUTPUT: Final = "output"
 TOKEN_TYPES: Final = (INPUT, OUTPUT)
 
+UP: Final = "up"
+DOWN: Final = "down"
+VERDICTS: Final = (UP, DOWN)
+"""What a person said of an answer: the label `verdict`, and the label of its evaluation."""
+
 SIGNALS: Final = ("spans", "events", "records")
 """Label `signal` of what telemetry had to drop."""
 PLACES: Final = ("run", "node", "model", "reader", "record", "export")
@@ -142,6 +147,7 @@ LABEL_INDEX: Final = "index"
 LABEL_PROMPT: Final = "prompt"
 LABEL_GRADER: Final = "grader"
 LABEL_SIGNAL: Final = "signal"
+LABEL_VERDICT: Final = "verdict"
 LABEL_WHERE: Final = "where"
 LABEL_OPERATION: Final = "gen_ai_operation_name"
 LABEL_PROVIDER: Final = "gen_ai_provider_name"
@@ -191,6 +197,8 @@ JUDGEMENT_FAILURES: Final = "rag_judgement_failures_total"
 """Counter. Model replies that were no judgement. Labels: graph, role, reason."""
 TERMINAL_CONFLICTS: Final = "rag_terminal_conflicts_total"
 """Counter. Turns in which nodes of two terminal roles ran. Label: graph."""
+FEEDBACK: Final = "rag_feedback_total"
+"""Counter. What people said of answers. Label: verdict."""
 OPEN_TURNS: Final = "rag_open_turns"
 """Gauge. Turns that have started and not ended. Label: graph."""
 TOKEN_USAGE: Final = "gen_ai_client_token_usage"
@@ -236,6 +244,8 @@ SPAN_TURN: Final = "invoke_workflow {graph}"
 SPAN_NODE: Final = "node {node}"
 SPAN_CHAT: Final = "chat {model}"
 SPAN_RETRIEVAL: Final = "retrieval {source}"
+SPAN_FEEDBACK: Final = "feedback {graph}"
+"""What a person said after the turn, where there is no log of events: its own span has ended."""
 
 EVENT_EVALUATION: Final = "gen_ai.evaluation.result"
 EVENT_RETRY: Final = "rag.retry"
@@ -278,6 +288,8 @@ RETRIEVAL_TOP_K: Final = "gen_ai.retrieval.top_k"
 EVALUATION_NAME: Final = "gen_ai.evaluation.name"
 EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"
 EVALUATION_VALUE: Final = "gen_ai.evaluation.score.value"
+EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
+"""Text of a person: only when content is asked for."""
 ERROR_TYPE: Final = "error.type"
 EXCEPTION_TYPE: Final = "exception.type"
 
@@ -291,7 +303,7 @@ EXCEPTION_STACKTRACE: Final = "exception.stacktrace"
 REWRITE_QUERY: Final = "rag.rewrite.query"
 CONTENT_ATTRIBUTES: Final = (
     INPUT_MESSAGES, OUTPUT_MESSAGES, RETRIEVAL_QUERY, RETRIEVAL_DOCUMENTS, EXCEPTION_MESSAGE,
-    EXCEPTION_STACKTRACE, REWRITE_QUERY,
+    EXCEPTION_STACKTRACE, REWRITE_QUERY, EVALUATION_EXPLANATION,
 )  # fmt: skip
 """The only keys under which text of people, documents or models may leave the process."""
 
