@@ -53,18 +53,21 @@ ROLES: Final = {
     "enhance_query": names.ENHANCE,
     "validate_topic": names.GUARD,
     "handle_off_topic": names.OFF_TOPIC,
-    "ask_clarification": names.CLARIFY,
     "fetch_content": names.RETRIEVE,
     "assess_relevance": names.GRADE,
     "generate_response": names.ANSWER,
-    "generate_response/write_draft": names.ANSWER,
-    "generate_response/critique_draft": names.CRITIQUE,
     "optimize_query": names.REWRITE,
-    "search_fallback": names.RETRIEVE,
-    "assess_fallback": names.GRADE,
     "handle_no_results": names.NO_RESULTS,
 }
-"""What each of our nodes is to telemetry, those of the branches included."""
+"""What each of our eight nodes is to telemetry."""
+BRANCH_ROLES: Final = {
+    "ask_clarification": names.CLARIFY,
+    "generate_response/write_draft": names.REVISE,
+    "generate_response/critique_draft": names.CRITIQUE,
+    "search_fallback": names.RETRIEVE,
+    "assess_fallback": names.GRADE,
+}
+"""The same for the nodes of the branches."""
 
 
 class Composition:
@@ -235,7 +238,7 @@ class Composition:
 
     def _observed(self, graph: SupportGraph, settings: Settings, parts: Parts) -> SupportGraph:
         paths = set(node_paths(graph))
-        roles = {node: role for node, role in ROLES.items() if node in paths}
+        roles = {n: role for n, role in (ROLES | BRANCH_ROLES).items() if n in paths}
         export = self._own_export(parts.otlp_endpoint)
         return instrument(
             graph,

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from telemetry import names
 from telemetry.content import reason_code
-from telemetry.detectors import attempt_effect, attempt_effects
+from telemetry.detectors import attempt_effect, attempt_effects, is_second_look
 from telemetry.facts import Chunks, Grades, Statement, Verdict, finite
+from telemetry.revising import Revising
 from telemetry.turn import Retrieval, Turn
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Book:
         self.probe = probe
         self.tokens: list[tuple[int, int]] = []
         """(input, output) of each call that reported them."""
+        self.revising = Revising()
         self._pages: list[_Page] = []
         self._similarities: list[float | None] = []
         """One a rewrite."""
@@ -128,7 +130,7 @@ class Book:
         self._pages.append(page)
         if attempt:
             before, after = self._compared()
-            if 0 < len(before) <= len(after):
+            if not is_second_look(after, page) and 0 < len(before) <= len(after):
                 page.effect = attempt_effect(before, after)
         return page.effect
 
@@ -175,6 +177,8 @@ class Book:
         self._statement = statement if before is None else statement.after(before)
         if len(statement.failures) > len(self._failures):
             self._failures = statement.failures
+        if statement.max_drafts is not None:
+            self.revising.max_drafts = statement.max_drafts
         bound = statement.max_rewrites
         if bound is not None and bound != self.max_rewrites:
             self.max_rewrites = bound
@@ -214,6 +218,9 @@ class Book:
             reply=said.reply if said else None,
             retrievals=retrievals,
             rewrites=self.attempt,
+            drafts=self.revising.drafts,
+            max_drafts=self.revising.max_drafts,
+            rounds=tuple(self.revising.rounds),
             max_rewrites=self.max_rewrites,
             answered_from=said.cited if said else (),
             llm_calls=llm_calls,

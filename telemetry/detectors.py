@@ -1,12 +1,12 @@
 """The known loop failures, each a pure function of one finished turn: no clock, no metric, no text.
 
-Every detector returns the finding or None. `check_all` runs them all, in the guide's order.
+Every detector returns the finding or None; `telemetry.checks` has them all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
@@ -76,6 +76,14 @@ class Attempted(Retrieved, Protocol):
     def attempt(self) -> int:
         """Rewrites made before it."""
 
+    @property
+    def step(self) -> int:
+        """Superstep in which it ran."""
+
+    @property
+    def grades(self) -> Sized:
+        """Verdicts on its chunks; empty before there are any."""
+
 
 def rewrite_effect(before: Retrieved, after: Retrieved) -> str | None:
     """Return what a rewrite did to the retrieval, one of `names.EFFECTS`.
@@ -112,14 +120,24 @@ def attempt_effects(retrievals: Iterable[Attempted]) -> dict[int, str]:
     """
     attempts: dict[int, list[Attempted]] = {}
     for retrieval in retrievals:
-        if not retrieval.failed:
-            attempts.setdefault(retrieval.attempt, []).append(retrieval)
+        earlier = attempts.setdefault(retrieval.attempt, [])
+        if not retrieval.failed and not is_second_look(earlier, retrieval):
+            earlier.append(retrieval)
+    attempts = {attempt: found for attempt, found in attempts.items() if found}
     effects: dict[int, str] = {}
     for before, after in pairwise(sorted(attempts)):
         effect = attempt_effect(attempts[before], attempts[after])
         if effect is not None:
             effects[after] = effect
     return effects
+
+
+def is_second_look(earlier: Iterable[Attempted], retrieval: Attempted) -> bool:
+    """Whether a retrieval came after the others of its attempt had been graded.
+
+    A second source is asked so: what it finds says nothing of the rewrite before.
+    """
+    return any(len(r.grades) and r.step != retrieval.step for r in earlier)
 
 
 def attempt_effect(before: Sequence[Retrieved], after: Sequence[Retrieved]) -> str | None:
@@ -256,19 +274,3 @@ def rewrite_drift(turn: Turn) -> Finding | None:
         attempt=worst.attempt,
         facts={"similarity": worst.similarity},
     )
-
-
-DETECTORS: Final[tuple[Callable[[Turn], Finding | None], ...]] = (
-    silent_rejection,
-    runaway_loop,
-    budget_checked_first,
-    synonym_swap,
-    rewrite_drift,
-)
-"""All detectors, in the order of the diagnosis guide."""
-
-
-def check_all(turn: Turn) -> tuple[Finding, ...]:
-    """Return every finding of a turn."""
-    found = (check(turn) for check in DETECTORS)
-    return tuple(finding for finding in found if finding is not None)

@@ -59,6 +59,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Critique:
+    """What a critique node said of a draft. Its texts are compared and never exported."""
+
+    score: float | None
+    """None when the critic gave no verdict."""
+    note: str | None = None
+    """What to change; None when the node wrote no critique, so that an older one stands."""
+    draft: str | None = None
+    """The draft that was judged."""
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """What a node said about the turn itself."""
 
@@ -70,6 +82,8 @@ class Statement:
     """Ids of the chunks that the reply cites."""
     max_rewrites: int | None = None
     """The bound that the graph gives itself."""
+    max_drafts: int | None = None
+    """The bound of its revise loop."""
     failures: tuple[tuple[str, str], ...] = ()
     """(role, reason) of all model replies of the turn so far that were no judgement."""
 
@@ -110,6 +124,8 @@ class Readers:
     """Of a node with the role grade; also given the ids of the latest retrieval, in rank order."""
     verdict: Callable[[Update, State], Verdict | None]
     """Of a node with the role guard."""
+    critique: Callable[[Update, State], Critique | None]
+    """Of a node with the role critique."""
     query: Callable[[Update, State], str | None]
     """Of a node with the role rewrite: the new search words."""
     question: Callable[[Update, State], str | None]

@@ -53,6 +53,14 @@ _COUNTERS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         "Rewrites whose retrieval came back, by what they changed.",
         (*_VERSIONED, names.LABEL_EFFECT, names.LABEL_ATTEMPT),
     ),
+    names.LOOP_ENDS_TOTAL: (
+        "Turns in which a loop of drafts ran, by how it ended.",
+        (*_GRAPH, names.LABEL_LOOP, names.LABEL_END),
+    ),
+    names.REVISIONS: (
+        "Revised drafts that were critiqued, by what the revision did.",
+        (*_GRAPH, names.LABEL_LOOP, names.LABEL_EFFECT),
+    ),
     names.ANSWERED_AFTER_DRIFT: ("Turns answered although their rewrites had drifted.", _GRAPH),
     names.RECURSION_ERRORS: ("Turns that hit a recursion limit.", _GRAPH),
     names.TERMINAL_CONFLICTS: ("Turns in which nodes of two terminal roles ran.", _GRAPH),

@@ -16,8 +16,8 @@ from prometheus_client import REGISTRY, CollectorRegistry
 
 from telemetry import names, peers
 from telemetry.caching import WatchedCache
+from telemetry.checks import DETECTORS
 from telemetry.content import ContentGate, Redact
-from telemetry.detectors import DETECTORS
 from telemetry.errors import NotAGraphError
 from telemetry.events import EventLog
 from telemetry.facts import Readers

@@ -54,7 +54,7 @@ TURN_ENDS: Final = (
     (NO_RESULTS, YES, FAIL), (NO_RESULTS, YES, NONE), (NO_RESULTS, YES, PASS),
     (OFF_TOPIC, NO, NONE),
     (CLARIFY, NO, NONE),
-    (GAVE_UP, YES, FAIL), (GAVE_UP, YES, PASS), (GAVE_UP, YES, NONE),
+    (GAVE_UP, YES, FAIL),
     *((outcome, retrieved, grade)
       for outcome in (RECURSION_LIMIT, ERROR, CANCELLED, INTERRUPTED)
       for retrieved, grade in ((NO, NONE), (YES, NONE), (YES, FAIL), (YES, PASS))),
@@ -63,6 +63,9 @@ TURN_ENDS: Final = (
 a sound graph can reach, and two it must not reach: `no_results` although the last grading passed a
 chunk (budget checked first), and `answered` although it passed none."""
 
+REVISE_ENDS: Final = ((GAVE_UP, YES, PASS), (GAVE_UP, YES, NONE))
+"""The same for a graph that revises: it may give up with good chunks in hand."""
+
 ENHANCE: Final = "enhance"
 GUARD: Final = "guard"
 RETRIEVE: Final = "retrieve"
@@ -70,13 +73,16 @@ GRADE: Final = "grade"
 REWRITE: Final = "rewrite"
 ANSWER: Final = "answer"
 CRITIQUE: Final = "critique"
+REVISE: Final = "revise"
+"""Also the name of the loop that drafts, critiques and revises, in the label `loop`."""
 ROLES: Final = (
-    ENHANCE, GUARD, RETRIEVE, GRADE, REWRITE, ANSWER, OFF_TOPIC, NO_RESULTS, CLARIFY, CRITIQUE,
+    ENHANCE, GUARD, RETRIEVE, GRADE, REWRITE, ANSWER, OFF_TOPIC, NO_RESULTS, CLARIFY, REVISE,
+    CRITIQUE,
 )  # fmt: skip
 """What a node does. A node without a role has the label `none`."""
-CALLING_ROLES: Final = (ENHANCE, GUARD, GRADE, REWRITE, ANSWER, CLARIFY, CRITIQUE)
+CALLING_ROLES: Final = (ENHANCE, GUARD, GRADE, REWRITE, ANSWER, CLARIFY, REVISE, CRITIQUE)
 """Roles whose nodes usually call a model: their call counters exist as soon as a model does."""
-JUDGING_ROLES: Final = (GUARD, GRADE)
+JUDGING_ROLES: Final = (GUARD, GRADE, CRITIQUE)
 """Roles whose model gives a verdict: their failure series exist from the start."""
 TERMINAL_OUTCOMES: Final = {
     ANSWER: ANSWERED, OFF_TOPIC: OFF_TOPIC, NO_RESULTS: NO_RESULTS, CLARIFY: CLARIFY,
@@ -102,6 +108,19 @@ SAME_CHUNKS_AND_SCORES: Final = "same_chunks_and_scores"
 NOTHING_MATCHED: Final = "nothing_matched"
 EFFECTS: Final = (NEW_CHUNKS, SAME_CHUNKS, SAME_CHUNKS_AND_SCORES, NOTHING_MATCHED)
 """What a rewrite did to the retrieval. `same_chunks_and_scores` is the synonym swap."""
+
+LOOPS: Final = (REVISE,)
+"""Label `loop`. The rewrite loop has metrics of its own, which are older."""
+PASSED: Final = "passed"
+AT_CAP: Final = "at_cap"
+STOPPED: Final = "stopped"
+LOOP_ENDS: Final = (PASSED, AT_CAP, STOPPED)
+"""How a loop ended: with a draft that passed, with its drafts used up, or otherwise."""
+SCORE_ROSE: Final = "score_rose"
+SCORE_NOT_RISEN: Final = "score_not_risen"
+STALE_CRITIQUE: Final = "stale_critique"
+REVISION_EFFECTS: Final = (SCORE_ROSE, SCORE_NOT_RISEN, STALE_CRITIQUE)
+"""What a revision did. A stale critique is that of an earlier draft, whatever the score."""
 
 FAILURE_REASONS: Final = (
     "none", "unparsed", "ambiguous", "refused", "truncated", "timeout", "rate_limit", "error",
@@ -140,6 +159,8 @@ LABEL_ROLE: Final = "role"
 LABEL_MODEL: Final = "model"
 LABEL_NODE: Final = "node"
 LABEL_ERROR_TYPE: Final = "error_type"
+LABEL_LOOP: Final = "loop"
+LABEL_END: Final = "end"
 LABEL_ROUTER: Final = "router"
 LABEL_ROUTE: Final = "route"
 LABEL_REASON: Final = "reason"
@@ -195,6 +216,10 @@ ROUTES: Final = "rag_routes_total"
 """Counter. Choices of a router. Labels: graph, router (node it leaves), route (node it chose)."""
 JUDGEMENT_FAILURES: Final = "rag_judgement_failures_total"
 """Counter. Model replies that were no judgement. Labels: graph, role, reason."""
+LOOP_ENDS_TOTAL: Final = "rag_loop_ends_total"
+"""Counter. Turns in which the loop ran, by how it ended. Labels: graph, loop, end."""
+REVISIONS: Final = "rag_revisions_total"
+"""Counter. Drafts after the first that were critiqued. Labels: graph, loop, effect."""
 TERMINAL_CONFLICTS: Final = "rag_terminal_conflicts_total"
 """Counter. Turns in which nodes of two terminal roles ran. Label: graph."""
 FEEDBACK: Final = "rag_feedback_total"
@@ -343,6 +368,17 @@ RAG_GRADES: Final = "rag.grades"
 RAG_GRADE_PASSED: Final = "rag.grade.passed"
 RAG_REWRITE_SIMILARITY: Final = "rag.rewrite.similarity"
 RAG_REWRITE_EFFECT: Final = "rag.rewrite.effect"
+RAG_LOOP: Final = "rag.loop"
+"""On what belongs to a loop of drafts, and on its turn: `revise`."""
+RAG_LOOP_END: Final = "rag.loop.end"
+RAG_DRAFT: Final = "rag.draft"
+"""Number of the draft, 1 for the first."""
+RAG_DRAFTS: Final = "rag.drafts"
+RAG_MAX_DRAFTS: Final = "rag.max_drafts"
+RAG_CRITIQUE_SCORE: Final = "rag.critique.score"
+RAG_CRITIQUE_SCORES: Final = "rag.critique.scores"
+RAG_CRITIQUE_EFFECT: Final = "rag.critique.effect"
+"""What the revision that is judged did, one of `REVISION_EFFECTS`."""
 RAG_NON_FINITE: Final = "rag.non_finite"
 """True when a NaN or an infinity was left out of the span's attributes."""
 RAG_TRUNCATED: Final = "rag.truncated"

@@ -146,12 +146,38 @@ def _rewrite(execution: Execution, update: Update, state: State) -> Attributes |
     return attributes
 
 
+def _revise(execution: Execution, update: Update, _: State) -> Attributes | None:  # noqa: ARG001
+    drafted = execution.turn.book.revising.drafted()
+    if execution.context is None:
+        return None
+    return {names.RAG_LOOP: names.REVISE, names.RAG_DRAFT: drafted}
+
+
+def _critique(execution: Execution, update: Update, state: State) -> Attributes | None:
+    turn = execution.turn
+    critique = turn.probe.readers.critique(update, state)
+    if critique is None:
+        raise NothingFoundError
+    judged = turn.book.revising.critiqued(critique)
+    if execution.context is None:
+        return None
+    attributes: Attributes = {names.RAG_LOOP: names.REVISE, names.RAG_DRAFT: judged.draft}
+    if judged.effect is not None:
+        attributes[names.RAG_CRITIQUE_EFFECT] = judged.effect
+    if judged.score is not None:
+        attributes[names.RAG_CRITIQUE_SCORE] = judged.score
+        _evaluation(execution, names.CRITIQUE, judged.effect or names.NONE, judged.score)
+    return attributes
+
+
 _BY_ROLE: Final[dict[str, Callable[[Execution, Update, State], Attributes | None]]] = {
     names.ENHANCE: _enhance,
     names.GUARD: _guard,
     names.RETRIEVE: _retrieve,
     names.GRADE: _grade,
     names.REWRITE: _rewrite,
+    names.REVISE: _revise,
+    names.CRITIQUE: _critique,
 }
 
 

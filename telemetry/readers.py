@@ -11,7 +11,17 @@ from typing import Any, Final, TypeGuard
 
 from telemetry import names
 from telemetry.documents import document_id, field_of, id_and_score
-from telemetry.facts import Chunks, Grades, Readers, State, Statement, Update, Verdict
+from telemetry.facts import (
+    Chunks,
+    Critique,
+    Grades,
+    Readers,
+    State,
+    Statement,
+    Update,
+    Verdict,
+    finite,
+)
 
 MAX_CHUNKS: Final = 200
 """Chunks looked at in one retrieval. Chosen by us."""
@@ -22,9 +32,12 @@ _QUERY_KEYS: Final = ("query", "search_query", "rewritten_question", "question")
 _QUESTION_KEYS: Final = ("standalone", "standalone_question", "question", "query", "input")
 _REPLY_KEYS: Final = ("reply", "answer", "generation", "response")
 _STATEMENT_KEYS: Final = frozenset(
-    ("outcome", "max_rewrites", "judgement_failures", "messages", *_REPLY_KEYS)
+    ("outcome", "max_rewrites", "max_drafts", "judgement_failures", "messages", *_REPLY_KEYS)
 )
 _TOPIC_KEYS: Final = ("topic", "topic_verdict", "on_topic")
+_SCORE_KEYS: Final = ("score", "critique_score")
+_NOTE_KEYS: Final = ("critique", "feedback", "note")
+_DRAFT_KEYS: Final = ("draft", *_REPLY_KEYS)
 _GRADE_KEYS: Final = ("grade", "relevance", "is_relevant", "binary_score")
 _GRADE_WORDS: Final = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "relevant", "good", "useful"), True),
@@ -97,6 +110,18 @@ def read_verdict(update: Update, _: State) -> Verdict | None:
     return Verdict(classification, sure if sure in names.CONFIDENCES else names.CONFIDENCES[0])
 
 
+def read_critique(update: Update, state: State) -> Critique | None:
+    """Find a score, a note and the draft they are of; a list of notes counts as one text."""
+    score = next((update[key] for key in _SCORE_KEYS if key in update), None)
+    noted = next((update[key] for key in _NOTE_KEYS if key in update), None)
+    if score is None and noted is None and not update:
+        return None
+    if _is_list(noted):
+        noted = "\n".join(_text(part) or "" for part in noted)
+    draft = _first({}, state, _DRAFT_KEYS)
+    return Critique(finite(score), _text(noted), _text(draft))
+
+
 def read_query(update: Update, _: State) -> str | None:
     """Find the rewritten search words."""
     return _text_under(_QUERY_KEYS, update)
@@ -127,6 +152,7 @@ def read_statement(update: Update, _: State) -> Statement | None:
         reply=reply if isinstance(reply, str) else _text(reply),
         cited=tuple([str(id_) for id_ in cited[:MAX_CHUNKS]]) if _is_list(cited) else (),
         max_rewrites=bound if type(bound) is int else None,
+        max_drafts=cap if type(cap := get("max_drafts")) is int else None,
         failures=tuple([(f.get("role"), f.get("reason")) for f in failures]),
     )
 
@@ -135,6 +161,7 @@ DEFAULT_READERS: Final = Readers(
     chunks=read_chunks,
     grades=read_grades,
     verdict=read_verdict,
+    critique=read_critique,
     query=read_query,
     question=read_question,
     statement=read_statement,

@@ -37,6 +37,7 @@ from telemetry.facts import Statement
 from telemetry.probe import Probe
 from telemetry.readers import updates_of
 from telemetry.report import TurnReport
+from telemetry.revising import loop_attributes
 from telemetry.turn import Turn
 
 DRIFT: Final = "rewrite_drift"
@@ -283,6 +284,7 @@ def turn_attributes(turn: Turn) -> dict[str, Any]:
         names.RAG_LAST_NODE: turn.last_node if turn.outcome not in _SELF_ENDED else None,
         names.ERROR_TYPE: (turn.error_type or turn.reason) if failed else None,
     }
+    attributes |= loop_attributes(turn)
     for key, value in optional.items():
         if value is not None:
             attributes[key] = value

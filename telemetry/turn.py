@@ -43,6 +43,18 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One draft of a revise loop and its critique."""
+
+    draft: int
+    """Its number, 1 for the first."""
+    score: float | None
+    """What the critic gave it; None when it gave no verdict."""
+    effect: str | None = None
+    """What this revision did, one of `names.REVISION_EFFECTS`; None for the first draft."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One finished turn, whatever ended it."""
 
@@ -64,6 +76,12 @@ class Turn:
     """Rewrites made in this turn, counted from node runs, never read from the state."""
     max_rewrites: int | None = None
     """The bound the graph says it has; None when unknown."""
+    drafts: int = 0
+    """Drafts written in a revise loop, counted from node runs."""
+    max_drafts: int | None = None
+    """The bound of that loop; None when unknown."""
+    rounds: tuple[Round, ...] = ()
+    """The critiques of that loop, in order."""
     answered_from: tuple[str, ...] = ()
     """Ids of the chunks that the reply cites, when a reader could find them."""
     llm_calls: int = 0

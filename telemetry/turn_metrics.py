@@ -11,6 +11,7 @@ from prometheus_client import Counter, Gauge
 
 from telemetry import names
 from telemetry.families import MetricSet
+from telemetry.revising import loop_end
 from telemetry.turn import Retrieval, Turn
 
 Exemplar = dict[str, str] | None
@@ -39,7 +40,9 @@ class TurnMetrics:
         self._gauges: dict[str, Gauge] = {}
         versioned = (graph, version)
         counters, histograms, gauges = families.counters, families.histograms, families.gauges
-        self._turns = self._children(names.TURNS, versioned, names.TURN_ENDS)
+        revise = (graph, names.REVISE) if names.CRITIQUE in roles else None
+        ends = (*names.TURN_ENDS, *(names.REVISE_ENDS if revise else ()))
+        self._turns = self._children(names.TURNS, versioned, ends)
         self._topic_checks = self._children(
             names.TOPIC_CHECKS, (graph,), _pairs(names.CLASSIFICATIONS, names.CONFIDENCES)
         )
@@ -56,6 +59,8 @@ class TurnMetrics:
         self._failures = self._children(
             names.JUDGEMENT_FAILURES, (graph,), _pairs(judges, names.FAILURE_REASONS)
         )
+        self._loop_ends = self._children(names.LOOP_ENDS_TOTAL, revise, _each(names.LOOP_ENDS))
+        self._revisions = self._children(names.REVISIONS, revise, _each(names.REVISION_EFFECTS))
         self._answered_after_drift = counters[names.ANSWERED_AFTER_DRIFT].labels(graph)
         self._recursion_errors = counters[names.RECURSION_ERRORS].labels(graph)
         self._conflicts = counters[names.TERMINAL_CONFLICTS].labels(graph)
@@ -103,6 +108,8 @@ class TurnMetrics:
             self._conflicts.inc(1, exemplar)
         for retrieval in turn.retrievals:
             self._count_retrieval(retrieval, exemplar)
+        if turn.drafts and self._loop_ends:
+            self._count_loop(turn, exemplar)
         if turn.recursion_limit is not None:
             self._limits[names.RECURSION_LIMIT_GAUGE] = turn.recursion_limit
         self._show_limits()
@@ -161,6 +168,14 @@ class TurnMetrics:
             if score is not None and grade in self._scores:
                 self._scores[grade].observe(score)
 
+    def _count_loop(self, turn: Turn, exemplar: Exemplar) -> None:
+        end = loop_end(turn)
+        if end is not None:
+            self._loop_ends[(end,)].inc(1, exemplar if end == names.AT_CAP else None)
+        for effect in (round_.effect for round_ in turn.rounds):
+            if effect is not None:
+                self._revisions[(effect,)].inc(1, exemplar if effect != names.SCORE_ROSE else None)
+
     def _turn(self, *end: str) -> Counter:
         """Return the series of an end; one that no sound graph reaches is made when it comes."""
         child = self._turns.get(end)
@@ -171,8 +186,11 @@ class TurnMetrics:
         return child
 
     def _children(
-        self, name: str, fixed: tuple[str, ...], ends: tuple[tuple[str, ...], ...]
+        self, name: str, fixed: tuple[str, ...] | None, ends: tuple[tuple[str, ...], ...]
     ) -> dict[tuple[str, ...], Counter]:
+        """Return the series of all ends, each at 0; none for a graph without what they count."""
+        if fixed is None:
+            return {}
         family = self.families.counters[name]
         return {end: family.labels(*fixed, *end) for end in ends}
 
@@ -184,6 +202,10 @@ def _known_failure(failure: tuple[str, str]) -> tuple[str, str]:
         role if role in names.ROLES else names.OTHER,
         reason if reason in names.FAILURE_REASONS else names.OTHER,
     )
+
+
+def _each(values: tuple[str, ...]) -> tuple[tuple[str], ...]:
+    return tuple((value,) for value in values)
 
 
 def _pairs(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

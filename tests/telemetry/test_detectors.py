@@ -5,20 +5,19 @@ from typing import Any
 import pytest
 
 from telemetry import names
+from telemetry.checks import DETECTORS, check_all
 from telemetry.detectors import (
-    DETECTORS,
     DRIFT_THRESHOLD,
     MANY_RETRIEVALS,
     Finding,
     budget_checked_first,
-    check_all,
     rewrite_drift,
     rewrite_effect,
     runaway_loop,
     silent_rejection,
     synonym_swap,
 )
-from telemetry.turn import Retrieval, Turn
+from telemetry.turn import Retrieval, Round, Turn
 
 SECRET = "swordfish"
 
@@ -334,6 +333,16 @@ def test_evidence_holds_no_text_of_the_turn(check: Any) -> None:
         loop(0.1, 0.1, 0.1, outcome=names.RECURSION_LIMIT),
         graded((False,), (True,), outcome=names.NO_RESULTS),
         searched(OUTAGE_FIRST, OUTAGE_FIRST),
+        make_turn(
+            outcome=names.GAVE_UP,
+            drafts=3,
+            max_drafts=3,
+            rounds=(
+                Round(draft=1, score=0.6),
+                Round(draft=2, score=0.3, effect=names.SCORE_NOT_RISEN),
+                Round(draft=3, score=0.6, effect=names.STALE_CRITIQUE),
+            ),
+        ),
     ]
     findings = [finding for turn in turns if (finding := check(turn)) is not None]
 

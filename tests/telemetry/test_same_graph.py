@@ -292,7 +292,7 @@ def test_uninstrument_gives_the_original_back() -> None:
             {"search": "retriever"},
             UnknownRoleError,
             "roles: got 'retriever' for 'search', expected one of enhance, guard, retrieve, "
-            "grade, rewrite, answer, off_topic, no_results, clarify. "
+            "grade, rewrite, answer, off_topic, no_results, clarify, revise, critique. "
             "Leave the node out when none of them fits.",
             id="a word that is no role",
         ),
