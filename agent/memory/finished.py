@@ -20,7 +20,7 @@ from langgraph.checkpoint.base import (
 
 from agent.errors import TurnTimeoutError
 from agent.memory.errors import MemoryUnavailableError
-from agent.memory.store import STORE_SECONDS, Store, undisturbed
+from agent.memory.store import STORE_SECONDS, Store, to_its_end
 from agent.memory.thread import Thread
 
 T = TypeVar("T")
@@ -180,7 +180,7 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
         """Give the work the time it may take, and its failure a name."""
         deadline = float("inf") if key is None else self.deadlines.get(key, float("inf"))
         left = deadline - time.monotonic()
-        return await undisturbed(self._timed(work, min(left, STORE_SECONDS), left))
+        return await to_its_end(self._timed(work, min(left, STORE_SECONDS), left))
 
     async def _timed(self, work: Coroutine[Any, Any, T], seconds: float, left: float) -> T:
         try:

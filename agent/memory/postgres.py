@@ -13,7 +13,7 @@ import hashlib
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -24,14 +24,14 @@ from psycopg.rows import DictRow, dict_row
 from agent.errors import SettingsError
 from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
 from agent.memory.finished import reason
-from agent.memory.store import STORE_SECONDS, strict_serializer, undisturbed
+from agent.memory.store import STORE_SECONDS, strict_serializer, to_its_end
 
 FIRST_WAIT_SECONDS: Final = 0.01
 LONGEST_WAIT_SECONDS: Final = 0.25
 """How long to wait between two looks at a lock that another replica holds: from the first to the
 longest, doubled each time. Chosen by us: turns take a second or more."""
-_SETUP_LOCK: Final = 7_011_968
-"""Advisory lock under which replicas create the tables; any number only we use."""
+SETUP_SECONDS: Final = 30.0
+"""Longest wait for another replica that creates the tables; chosen by us: it takes about one."""
 
 _PRUNE: Final = """
     WITH older AS (DELETE FROM checkpoints WHERE thread_id = %s AND checkpoint_id <> %s)
@@ -51,7 +51,7 @@ class PostgresStore:
         session: Open.
     """
 
-    errors = (psycopg.Error,)
+    errors = (psycopg.Error, TimeoutError)
 
     def __init__(self, url: str, session: Session) -> None:
         self.shown = _shown(url)
@@ -62,12 +62,15 @@ class PostgresStore:
         """Threads with a turn under way here, and the session that locked each of them."""
 
     async def setup(self) -> None:
-        """Create the tables, one replica at a time."""
-        await self._execute("SELECT pg_advisory_lock(%s)", _SETUP_LOCK)
-        try:
+        """Create the tables, one replica at a time.
+
+        Raises:
+            ConversationBusyError: Another replica took longer than `SETUP_SECONDS` to do so.
+        """
+        # Asked for again and again: who waits inside PostgreSQL for the lock is in turn waited for
+        # by the other replica's CREATE INDEX CONCURRENTLY, a deadlock.
+        async with self.locked("the tables", time.monotonic() + SETUP_SECONDS):
             await self.saver.setup()
-        finally:
-            await self._execute("SELECT pg_advisory_unlock(%s)", _SETUP_LOCK)
 
     async def close(self) -> None:
         """End the session, and with it every lock."""
@@ -94,14 +97,14 @@ class PostgresStore:
             MemoryUnavailableError: The database does not answer.
         """
         try:
-            await self._alive()
-            await self._lock(key, until)
-        except psycopg.Error as error:
-            raise MemoryUnavailableError(self.shown, reason(error)) from error
-        try:
+            try:
+                await to_its_end(self._alive())
+                await self._lock(key, until)
+            except self.errors as error:
+                raise MemoryUnavailableError(self.shown, reason(error)) from error
             yield
         finally:
-            await undisturbed(self._unlock(key))
+            await to_its_end(self._unlock(key))
 
     async def secure(self, key: str, parent: str | None) -> None:
         """Make sure that the lock was held since the turn began, or that nobody wrote.
@@ -109,16 +112,11 @@ class PostgresStore:
         Raises:
             psycopg.OperationalError: Another replica went on with the conversation.
         """
-        session = await self._alive()
-        if self._holders.get(key) is session:
+        if self._holders.get(key) is await self._alive():
             return
-        rows = await self._execute("SELECT pg_try_advisory_lock(%s) AS got", _number(key))
-        latest = await self._execute(
-            "SELECT max(checkpoint_id) AS id FROM checkpoints WHERE thread_id = %s", key
-        )
-        if not rows[0]["got"] or latest[0]["id"] != parent:
+        latest = "SELECT max(checkpoint_id) AS id FROM checkpoints WHERE thread_id = %s"
+        if not await self._try_lock(key) or (await self._execute(latest, key))[0]["id"] != parent:
             raise psycopg.OperationalError("another replica went on with the conversation")
-        self._holders[key] = session
 
     async def gave_up(self) -> None:
         """Drop the session: nobody knows what it is waiting for."""
@@ -126,25 +124,26 @@ class PostgresStore:
 
     async def _alive(self) -> Session:
         """Return a session that has just answered: the old one, or a new one."""
+        before = self._session
         try:
             await self._execute("SELECT 1")
-        except psycopg.OperationalError:
+        except (psycopg.OperationalError, TimeoutError):
             async with self.saver.lock:
-                await self._session.close()
-                self._session = self.saver.conn = await _connect(self._url)
+                if self._session is before:  # else another turn made a new one meanwhile
+                    await before.close()
+                    self._session = self.saver.conn = await _connect(self._url)
         return self._session
 
     async def _lock(self, key: str, until: float) -> None:
         began, wait = time.monotonic(), FIRST_WAIT_SECONDS
-        while not await undisturbed(self._try_lock(key)):
+        while not await to_its_end(self._try_lock(key)):
             if time.monotonic() + wait > until:
                 raise ConversationBusyError(time.monotonic() - began)
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
     async def _try_lock(self, key: str) -> bool:
-        session = self._session
-        rows = await self._execute("SELECT pg_try_advisory_lock(%s) AS got", _number(key))
+        session, rows = await self._run("SELECT pg_try_advisory_lock(%s) AS got", _number(key))
         if rows[0]["got"]:
             self._holders[key] = session
         return bool(rows[0]["got"])
@@ -153,14 +152,19 @@ class PostgresStore:
         if self._holders.pop(key, None) is self._session and not self._session.closed:
             try:
                 await self._execute("SELECT pg_advisory_unlock(%s)", _number(key))
-            except psycopg.Error:  # the session broke: so did the lock
+            except self.errors:  # the session broke: so did the lock
                 await self._session.close()
 
-    async def _execute(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
-        """Run a statement while the checkpointer is not using the session."""
+    async def _execute(self, sql: str, *parameters: object) -> list[DictRow]:
+        """Run a statement and return its rows."""
+        return (await self._run(sql, *parameters))[1]
+
+    async def _run(self, sql: str, *parameters: object) -> tuple[Session, list[DictRow]]:
+        """Run a statement while the checkpointer is not using the session; say in which one."""
         async with asyncio.timeout(STORE_SECONDS), self.saver.lock:
-            cursor = await self._session.execute(sql.encode(), parameters)
-            return await cursor.fetchall() if cursor.description is not None else []
+            session = self._session
+            cursor = await session.execute(sql.encode(), parameters)
+            return session, await cursor.fetchall() if cursor.description is not None else []
 
 
 @asynccontextmanager

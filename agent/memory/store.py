@@ -69,26 +69,22 @@ def strict_serializer() -> JsonPlusSerializer:
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
-async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Await work that goes on when the caller is cancelled: half a statement spoils a connection.
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Await work that is not cut by a cancellation: that would spoil a connection or a lock.
+
+    The cancellation is raised once the work has ended, at most `STORE_SECONDS` later.
 
     Raises:
         Exception: What the work raises.
     """
     task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        _ABANDONED.add(task)
-        task.add_done_callback(_forget)
-        raise
-
-
-_ABANDONED: Final[set[asyncio.Future[Any]]] = set()
-"""Keeps what nobody awaits any more from being collected before it ends."""
-
-
-def _forget(task: asyncio.Future[Any]) -> None:
-    _ABANDONED.discard(task)
-    if not task.cancelled():
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
         task.exception()  # nobody else asks for it, and asyncio would complain
+        raise cancelled
+    return task.result()
