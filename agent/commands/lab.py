@@ -143,11 +143,6 @@ for _option in lab.params:
         _option.hidden = True  # refused, or without a use here: the help does not offer it
 
 
-for _option in lab.params:
-    if isinstance(_option, click.Option) and _option.name in (*VARIED, "records"):
-        _option.hidden = True  # refused, or without a use here: the help does not offer it
-
-
 def _problems(report: LabReport, max_false_rejections: int | None) -> Iterator[str]:
     """Say why the figures are not good enough to exit with 0."""
     failed, rejected = len(report.failed()), len(report.false_rejections())
