@@ -1,107 +1,84 @@
-"""The HTTP service: questions in, answers out, and what a probe and a scraper ask for."""
+"""The HTTP service: its paths in `agent/http/`, put together behind its limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from http import HTTPStatus
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict
+from fastapi import FastAPI
+from starlette.types import ASGIApp
 
-from agent.answer import Answer
-from agent.errors import AgentError
-from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
-from agent.memory.thread import Thread
+from agent.http.asking import asking_routes
+from agent.http.body import WholeBody
+from agent.http.callers import EVERYONE, Callers
+from agent.http.completions import completion_routes
+from agent.http.conversations import conversation_routes
+from agent.http.crowd import Crowd
+from agent.http.desk import Asking, Desk
+from agent.http.feedback import TakesFeedback, feedback_routes
+from agent.http.limits import DEFAULTS, Limits
+from agent.http.probes import Check, Exposition, probe_routes
+from agent.http.rate import Rate
+from agent.http.refusals import install
+from agent.http.turns import AnsweredTurns
 
-
-class Asked(Protocol):
-    """What answers questions: `Conversing`."""
-
-    async def ask(self, question: str, *, thread: Thread | None = None) -> Answer:
-        """Answer one question without blocking the event loop."""
-
-    async def ping(self) -> None:
-        """Make sure that conversations can be reached."""
-
-
-Exposition = Callable[[str | None], tuple[bytes, str]]
-"""Accept header -> metrics and their content type."""
-
-
-class Question(BaseModel):
-    """The body of `POST /ask`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    question: str
-    thread_id: str | None = None
-    """The conversation that it belongs to; None for a question on its own."""
+UNWATCHED: Final[Any] = {
+    "tracing": False, "metrics": False, "logs": False, "operation_spans": False,
+}  # fmt: skip
+"""FastAPI's own telemetry, off: its logs would send refused bodies and exceptions' texts to our
+log of events, and its spans are none of the four that a turn's trace holds."""
+ABOUT: Final = (
+    "A support agent that answers from a company's documents, says why, and stays bounded."
+)
 
 
-def create_app(asked: Asked, exposition: Exposition) -> FastAPI:
+def create_app(
+    asking: Asking,
+    exposition: Exposition,
+    *,
+    limits: Limits = DEFAULTS,
+    callers: Callers = EVERYONE,
+    feedback: TakesFeedback | None = None,
+    checks: Mapping[str, Check] | None = None,
+    around: Callable[[ASGIApp], ASGIApp] | None = None,
+) -> FastAPI:
     """Return the service.
 
     Args:
-        asked: Answers every question.
+        asking: Answers every question and keeps the conversations.
         exposition: Renders the metrics of the process.
+        limits: How much is taken on.
+        callers: Who may ask; everyone, as one anonymous caller, by default.
+        feedback: Takes what people say of answers; None for a service that is not watched.
+        checks: What `/readyz` asks beside the memory, by its name.
+        around: Wraps the whole service, to see each request first.
     """
-    app = FastAPI(title="Loopscope", redirect_slashes=False)
-
-    @app.post("/ask")
-    async def ask(body: Question) -> dict[str, Any]:
-        """Answer a question. A turn that failed is an answer too: its `outcome` says so."""
-        thread = Thread(id=body.thread_id) if body.thread_id is not None else None
-        return (await asked.ask(body.question, thread=thread)).as_json()
-
-    @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        """Say that the process answers; restart it when this fails."""
-        return {"status": "ok"}
-
-    @app.get("/readyz")
-    async def readyz() -> dict[str, str]:
-        """Say that questions can be asked: the agent is put together, the memory answers."""
-        await asked.ping()
-        return {"status": "ready"}
-
-    @app.get("/metrics")
-    @app.get("/metrics/", include_in_schema=False)
-    async def metrics(request: Request) -> Response:
-        """Show the metrics, at both paths without a redirect, which some scrapers do not follow."""
-        body, content_type = exposition(request.headers.get("accept"))
-        return Response(body, headers={"Content-Type": content_type})
-
-    app.add_exception_handler(AgentError, _refused)
-    app.add_exception_handler(RequestValidationError, _malformed)
+    app = FastAPI(
+        title="Loopscope",
+        description=ABOUT,
+        redirect_slashes=False,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        telemetry=UNWATCHED,
+    )
+    desk = Desk(
+        asking=asking,
+        callers=callers,
+        rate=Rate(limits.rate_per_minute),
+        crowd=Crowd(limits.max_turns, limits.max_waiting, limits.queue_seconds),
+        turns=AnsweredTurns(),
+        turn_seconds=limits.turn_timeout_seconds,
+    )
+    for routes in (
+        asking_routes(desk),
+        conversation_routes(desk),
+        feedback_routes(desk, feedback),
+        completion_routes(desk),
+        probe_routes(exposition, {"memory": asking.ping, **(checks or {})}),
+    ):
+        app.include_router(routes)
+    install(app)
+    app.add_middleware(WholeBody, limits=limits)
+    if around is not None:
+        app.add_middleware(around)
     return app
-
-
-async def _refused(_: Request, error: Exception) -> JSONResponse:
-    """Say what was wrong: with the request (422), for now (503), or with the service (500)."""
-    assert isinstance(error, AgentError)
-    if isinstance(error, ConversationBusyError | MemoryUnavailableError):
-        status = HTTPStatus.SERVICE_UNAVAILABLE
-    elif error.exit_code == 2:
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-    else:
-        status = HTTPStatus.INTERNAL_SERVER_ERROR
-    return JSONResponse({"code": error.code, "message": str(error)}, status_code=status)
-
-
-async def _malformed(_: Request, error: Exception) -> JSONResponse:
-    """Say which field of the body was wrong, in the form of all our errors; never its value."""
-    assert isinstance(error, RequestValidationError)
-    problems = "; ".join(
-        f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()
-    )
-    message = (
-        f"the request cannot be read: {problems}; expected a JSON object with question and "
-        "optionally thread_id. Correct the body and send it again."
-    )
-    return JSONResponse(
-        {"code": "invalid_request", "message": message},
-        status_code=HTTPStatus.UNPROCESSABLE_ENTITY,
-    )

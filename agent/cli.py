@@ -16,6 +16,7 @@ from agent.commands.output import visible
 
 COMMANDS: Final = {
     "ask": ("agent.commands.ask:ask", "Answer a question, or a file of them."),
+    "config": ("agent.commands.config:config", "Print the settings in effect."),
     "dashboards": ("dashboards.cli:dashboards", "Generate dashboards, alerts and runbooks."),
     "demo": ("agent.commands.demo:demo", "Show every failure and its alert on this machine."),
     "doctor": ("agent.commands.doctor:doctor", "Say which hop of the telemetry works."),

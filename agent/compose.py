@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry
 from agent.answer import Observation
 from agent.context import AgentContext
 from agent.documents import open_index, subjects_of
-from agent.errors import GoldenFileError, NoGoldenSetError
+from agent.errors import EmptyCorpusError, GoldenFileError, NoGoldenSetError
 from agent.golden import GOLDEN_FILE, GoldenSet, load_golden
 from agent.graph import NAME, SupportGraph, build_graph
 from agent.models.build import ModelSettings, build_model
@@ -39,6 +39,7 @@ from telemetry.environment import report_tracers, silence_tracers
 from telemetry.export import Export, make_export, setup_export
 from telemetry.exposition import scrape
 from telemetry.families import metric_set
+from telemetry.feedback import Feedback
 from telemetry.instrumentation import instrument
 from telemetry.probe import Records
 from telemetry.records import RecordSink
@@ -230,6 +231,21 @@ class Composition:
             dropped=metric_set(self.registry).dropped,
             failed=metric_set(self.registry).failed,
         )
+
+    def feedback(self) -> Feedback:
+        """Return what takes people's verdicts on this composition's answers."""
+        return Feedback(
+            metric_set(self.registry), graph=NAME, gate=ContentGate.from_environment()
+        )
+
+    async def check_index(self) -> None:
+        """Make sure that there is something to search in.
+
+        Raises:
+            EmptyCorpusError: There is nothing.
+        """
+        if not self.index.chunks:
+            raise EmptyCorpusError("the index", "no chunk")
 
     def exposition(self, accept: str | None) -> tuple[bytes, str]:
         """Return the metrics and their content type, in the format that a scraper accepts."""

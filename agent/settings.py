@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 RouterOrder = Literal["evidence_first", "budget_first"]
@@ -138,6 +138,26 @@ class Settings(BaseSettings):
     )
     turn_timeout_seconds: float = Field(
         default=60.0, gt=0, le=3600, description="Longest time `serve` gives a turn, in seconds."
+    )
+    api_keys: SecretStr | None = Field(
+        default=None,
+        description="Who may ask `serve`: `caller:key,...`, or the path of a file with one a "
+        "line; default: everyone, as one anonymous caller.",
+    )
+    max_body_bytes: int = Field(
+        default=262_144, ge=1_024, le=16_777_216, description="Largest body of a request."
+    )
+    rate_per_minute: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="Questions that one caller may ask a minute; default: no limit.",
+    )
+    max_turns: int = Field(
+        default=64, ge=1, le=10_000, description="Turns of `serve` at once; further ones wait."
+    )
+    max_waiting: int = Field(
+        default=128, ge=0, le=100_000, description="Turns that may wait; further ones are refused."
     )
     version: str = Field(
         default="dev",

@@ -10,6 +10,7 @@ import click
 from pydantic import ValidationError
 
 from agent.errors import SettingsError
+from agent.masking import MASKED, SECRETS
 from agent.settings import RewriteFrom, RouterOrder, Settings
 
 if TYPE_CHECKING:
@@ -85,4 +86,6 @@ def _told(problem: ErrorDetails) -> str:
     expected = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     if not problem["loc"]:
         return expected
-    return f"{'.'.join(map(str, problem['loc']))} got {problem['input']!r}, expected: {expected}"
+    name = ".".join(map(str, problem["loc"]))
+    got = MASKED if name in SECRETS else problem["input"]
+    return f"{name} got {got!r}, expected: {expected}"

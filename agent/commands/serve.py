@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 import click
 
@@ -15,10 +16,19 @@ from agent.conversing import Conversing
 from agent.errors import FaultError
 from agent.faults.catalogue import Injection, read_fault
 from agent.gameday import GameDay
+from agent.http.callers import Callers
+from agent.http.configured import callers_of, limits_of
 from agent.memory.memory import Memory
 from agent.memory.opening import open_memory
-from agent.server import Service, address, listen, run
+from agent.server import Service, address, is_loopback, listen, run
+from agent.service import SupportAgent
 from agent.settings import NO_RECORDS, Settings
+from telemetry.callers import CallersTrace
+
+ANYONE: Final = (
+    "LOOPSCOPE_API_KEYS is not set: everyone who reaches this address may ask, and all are one "
+    "anonymous caller with one list of conversations"
+)
 
 
 @click.command()
@@ -52,6 +62,7 @@ def serve(
             f"{injection.name} is a fault of the traffic",
             f"Give it to the traffic: `loopscope traffic --fault {injection.name}`.",
         )
+    callers = callers_of(settings)
     with listen(host, port) as listening:
         composition = Composition(settings)
         click.echo(composition.set_up_export().summary, err=True)
@@ -61,27 +72,45 @@ def serve(
         @asynccontextmanager
         async def opened() -> AsyncIterator[Service]:
             async with open_memory(settings.memory) as memory:
-                service = _service(composition, memory, injection, is_healthy=start_healthy)
+                asked = _asked(composition, injection, is_healthy=start_healthy)
+                service = _service(composition, memory, asked, callers)
+                if not callers.are_known and not is_loopback(listening):
+                    click.echo(ANYONE, err=True)
                 click.echo(f"Loopscope answers at {address(listening)}")
                 yield service
 
         run(opened, [listening])
 
 
+def _asked(
+    composition: Composition, injection: Injection | None, *, is_healthy: bool
+) -> GameDay | SupportAgent:
+    """Return what answers, put together before the port is told, so that its series are there."""
+    if injection is None:
+        return composition.default_agent
+    return GameDay(composition, composition.settings, injection, is_on=not is_healthy)
+
+
 def _service(
-    composition: Composition, memory: Memory, injection: Injection | None, *, is_healthy: bool
+    composition: Composition, memory: Memory, asked: GameDay | SupportAgent, callers: Callers
 ) -> Service:
     """Return the service, with a fault to switch when one is given."""
     settings = composition.settings
-    game_day = None
-    if injection is not None:
-        game_day = GameDay(composition, settings, injection, is_on=not is_healthy)
+    game_day = asked if isinstance(asked, GameDay) else None
     conversing = Conversing(
-        game_day.agent if game_day else lambda: composition.default_agent,
+        asked.agent if isinstance(asked, GameDay) else lambda: asked,
         memory,
         turn_seconds=settings.turn_timeout_seconds,
     )
-    app = create_app(conversing, composition.exposition)
+    app = create_app(
+        conversing,
+        composition.exposition,
+        limits=limits_of(settings),
+        callers=callers,
+        feedback=composition.feedback(),
+        checks={"index": composition.check_index},
+        around=CallersTrace,
+    )
     return Service(
         app=game_day.around(app) if game_day else app,
         stop=conversing.stop,

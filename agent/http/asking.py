@@ -1,0 +1,76 @@
+"""`POST /ask` and `POST /ask/stream`: a question, its answer, and what is told meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from agent.events import Event, NodeStarted, Token, Withdrawn
+from agent.http.desk import Answered, Desk
+from agent.http.replies import JsonReply
+from agent.http.schemas import ASKED, STREAM, AskReply, Question, refusals
+from agent.http.sse import EventStream, sse
+from agent.memory.thread import Thread
+
+
+def asking_routes(desk: Desk) -> APIRouter:
+    """Return the two paths."""
+    router = APIRouter(tags=["questions"])
+    by_key = Depends(desk.caller)
+
+    @router.post("/ask", response_model=AskReply, responses=refusals(*ASKED))
+    async def ask(asked: Question, request: Request, caller: str = by_key) -> Response:
+        """Answer a question. A turn that failed is an answer too: its `outcome` says so."""
+        thread = _thread(asked, caller)
+        answered = await desk.ask(request, asked.question, caller=caller, thread=thread)
+        return JsonReply(_reply(answered, thread))
+
+    streamed: dict[int | str, dict[str, Any]] = {
+        200: {
+            "description": "Server-sent events: `node` when a node begins, `token` for a further "
+            "piece of the reply, `withdrawn` when the pieces so far are void, `final` with the "
+            "answer of `/ask` or `error` with a refusal as the last one.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": STREAM}},
+        }
+    }
+
+    @router.post("/ask/stream", response_class=Response, responses=streamed | refusals(*ASKED))
+    async def ask_stream(asked: Question, caller: str = by_key) -> Any:
+        """Answer a question and tell of it meanwhile; closing the connection cancels the turn."""
+        thread = _thread(asked, caller)
+        events = desk.stream(asked.question, caller=caller, thread=thread)
+        stream = EventStream(events, lambda event: _shown(event, thread), _failed)
+        return await stream.opened()
+
+    return router
+
+
+def _thread(asked: Question, caller: str) -> Thread:
+    """Return the conversation of a question; one without an id begins a new one."""
+    if asked.thread_id is None:
+        return Thread.new(caller)
+    return Thread(id=asked.thread_id, caller=caller)
+
+
+def _reply(answered: Answered, thread: Thread) -> dict[str, Any]:
+    answer = answered.answer.as_json()
+    return {**answer, "turn_id": answered.turn_id, "thread_id": thread.id}
+
+
+def _shown(event: Event | Answered, thread: Thread) -> Iterator[bytes]:
+    match event:
+        case NodeStarted():
+            yield sse({"node": event.node, "attempt": event.attempt}, "node")
+        case Token():
+            yield sse({"text": event.text}, "token")
+        case Withdrawn():
+            yield sse({}, "withdrawn")
+        case Answered():
+            yield sse(_reply(event, thread), "final")
+
+
+def _failed(code: str, message: str) -> bytes:
+    return sse({"code": code, "message": message}, "error")

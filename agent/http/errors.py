@@ -1,0 +1,180 @@
+"""Requests that are refused before a question is asked; part of the tree in `agent/errors.py`.
+
+AgentError
+└── RequestError               request              400
+    ├── UnauthorizedError      unauthorized         401  no key, or one that nobody has
+    ├── NotFoundError          not_found            404  no such path, conversation or turn
+    ├── SlowBodyError          slow_body            408  the body did not arrive in time
+    ├── BodyTooLargeError      body_too_large       413
+    ├── MediaTypeError         media_type           415  the body is no JSON
+    ├── MessagesError          messages             422  a chat without a question at its end
+    ├── FeedbackError          feedback             422  feedback on no turn, or on two
+    ├── RateLimitedError       rate_limited         429  the caller asks too often
+    └── OverloadedError        overloaded           503  too many turns at once
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+from agent.errors import AgentError
+
+
+class RequestError(AgentError):
+    """A request that is not served, and how HTTP says so."""
+
+    code = "request"
+    status: ClassVar[int] = 400
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What the reply has to say in headers too."""
+        return {}
+
+
+class UnauthorizedError(RequestError):
+    """No key where one is needed, or one that is not among the callers'; never shows it."""
+
+    code = "unauthorized"
+    status = 401
+
+    def __init__(self, got: str) -> None:
+        super().__init__(
+            f"who asks is not known: got {got}, expected the header `Authorization: Bearer KEY` "
+            "with a key of this service. Ask its operator for one."
+        )
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """How to say who one is (RFC 6750)."""
+        return {"WWW-Authenticate": "Bearer"}
+
+
+class NotFoundError(RequestError):
+    """Nothing of that id belongs to the caller; whether another has it is not told."""
+
+    code = "not_found"
+    status = 404
+
+    def __init__(self, what: str, expected: str) -> None:
+        super().__init__(f"no such {what}: expected {expected}. Correct the id and try again.")
+
+
+class SlowBodyError(RequestError):
+    """A client that does not send what it announced."""
+
+    code = "slow_body"
+    status = 408
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"the body did not arrive: got a part of it in {seconds:g} s, expected all. "
+            "Send the request again."
+        )
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The rest of the body is not waited for."""
+        return {"Connection": "close"}
+
+
+class BodyTooLargeError(RequestError):
+    """A body above the limit; it is not read to its end."""
+
+    code = "body_too_large"
+    status = 413
+
+    def __init__(self, got: str, limit: int) -> None:
+        super().__init__(
+            f"the body is too large: got {got}, expected at most {limit:,} bytes. Shorten the "
+            "question or the history, or raise LOOPSCOPE_MAX_BODY_BYTES."
+        )
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The rest of the body is not waited for."""
+        return {"Connection": "close"}
+
+
+class MediaTypeError(RequestError):
+    """A body that does not say it is JSON."""
+
+    code = "media_type"
+    status = 415
+
+    def __init__(self, got: str) -> None:
+        super().__init__(
+            f"the body cannot be read: got {got}, expected JSON. Send the header "
+            "`Content-Type: application/json`."
+        )
+
+
+class MessagesError(RequestError):
+    """A chat in which nobody asks anything."""
+
+    code = "messages"
+    status = 422
+
+    def __init__(self, last: str | None) -> None:
+        got = f"a last message of {last!r}" if last else "no message of a user"
+        super().__init__(
+            f"the chat holds no question: got {got}, expected one of 'user' at its end. Put the "
+            "question there."
+        )
+
+
+class FeedbackError(RequestError):
+    """Feedback that does not say what it is about."""
+
+    code = "feedback"
+    status = 422
+
+    def __init__(self, ids: int) -> None:
+        got = "both turn_id and trace_id" if ids else "neither turn_id nor trace_id"
+        super().__init__(
+            f"the feedback names no answer: got {got}, expected one of the two. Take it from the "
+            "reply that the feedback is about."
+        )
+
+
+class _LaterError(RequestError):
+    """A request that may be served when it is sent again."""
+
+    def __init__(self, message: str, retry_seconds: float) -> None:
+        self.retry_seconds = max(1, math.ceil(retry_seconds))
+        super().__init__(f"{message} Ask again in {self.retry_seconds} s.")
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """When to ask again, in whole seconds."""
+        return {"Retry-After": str(self.retry_seconds)}
+
+
+class RateLimitedError(_LaterError):
+    """A caller asks more often than one may."""
+
+    code = "rate_limited"
+    status = 429
+
+    def __init__(self, per_minute: int, retry_seconds: float) -> None:
+        super().__init__(
+            f"asked too often: got more than {per_minute:,} questions a minute, expected at most "
+            "that from one caller.",
+            retry_seconds,
+        )
+
+
+class OverloadedError(_LaterError):
+    """More turns at once than the service takes on."""
+
+    code = "overloaded"
+    status = 503
+
+    def __init__(self, turns: int, problem: str, retry_seconds: float) -> None:
+        super().__init__(
+            f"the service is busy: got {turns:,} turns under way and {problem}, expected a free "
+            "place.",
+            retry_seconds,
+        )

@@ -1,0 +1,63 @@
+"""`/healthz`, `/readyz` and `/metrics`: what orchestrators and scrapers ask for, without a key."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from agent.errors import AgentError
+from agent.http.replies import JsonReply
+from agent.http.schemas import Health, Readiness
+
+Exposition = Callable[[str | None], tuple[bytes, str]]
+"""Accept header -> metrics and their content type."""
+Check = Callable[[], Awaitable[None]]
+"""Raises an `AgentError` when something that questions need is not there."""
+
+
+def probe_routes(exposition: Exposition, checks: Mapping[str, Check]) -> APIRouter:
+    """Return the paths.
+
+    Args:
+        exposition: Renders the metrics of the process.
+        checks: What has to be there for a question, by its name.
+    """
+    router = APIRouter(tags=["operation"])
+
+    @router.get("/healthz", response_model=Health)
+    async def healthz() -> Response:
+        """Say that the process answers; restart it when this fails."""
+        return JsonReply({"status": "ok"})
+
+    @router.get(
+        "/readyz",
+        response_model=Readiness,
+        responses={503: {"model": Readiness, "description": "Something is not there."}},
+    )
+    async def readyz() -> Response:
+        """Say whether questions can be asked; send none here while this fails."""
+        found: dict[str, str] = {}
+        is_ready = True
+        for name, check in checks.items():
+            try:
+                await check()
+                found[name] = "ok"
+            except AgentError as error:
+                is_ready, found[name] = False, str(error)
+        status = "ready" if is_ready else "not_ready"
+        return JsonReply({"status": status, "checks": found}, 200 if is_ready else 503)
+
+    @router.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
+    @router.get("/metrics/", include_in_schema=False)
+    async def metrics(request: Request) -> Response:
+        """Show the metrics, at both paths without a redirect, which some scrapers do not follow."""
+        body, content_type = exposition(request.headers.get("accept"))
+        return Response(body, headers={"Content-Type": content_type})
+
+    return router
