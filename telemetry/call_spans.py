@@ -117,9 +117,10 @@ class SpanHandler(CallHandler):
         )
         if not span.is_recording():
             return
-        span.set_attributes(kind.attributes)
+        attributes = kind.attributes
         if self._turn.conversation is not None:
-            span.set_attribute(names.CONVERSATION_ID, self._turn.conversation)
+            attributes = {**attributes, names.CONVERSATION_ID: self._turn.conversation}
+        span.set_attributes(attributes)
         if self._shows_content:
             self._show_messages(span, names.INPUT_MESSAGES, asked(messages))
 

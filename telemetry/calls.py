@@ -111,6 +111,7 @@ class CallHandler(GraphCallbackHandler):
                 self._turn.book.tokens.append((usage.input_tokens or 0, usage.output_tokens or 0))
             if call.span is not INVALID_SPAN:
                 self._show(call, response, message)
+                call.span = INVALID_SPAN  # the call waits to be counted, its span need not
         except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
             self._turn.probe.failed("model", error)
         if self._is_closed:
@@ -125,6 +126,7 @@ class CallHandler(GraphCallbackHandler):
         self._ended(call)
         if call.span is not INVALID_SPAN:
             self._show_failure(call.span, error)
+            call.span = INVALID_SPAN
         if self._is_closed:
             self._count_late(run_id, call)
 
@@ -147,8 +149,8 @@ class CallHandler(GraphCallbackHandler):
         while self._open:
             key, call = self._open.popitem()
             self._ended(call)
-            late = self._left[key] = copy.copy(call)  # the turn's own is counted as it is now
-            late.span = INVALID_SPAN  # it has ended too
+            call.span = INVALID_SPAN  # it has ended too
+            self._left[key] = copy.copy(call)  # the turn's own is counted as it is now
         self._is_closed = True
 
     def _ended(self, call: Call) -> None:

@@ -130,18 +130,14 @@ class Execution:
         self.turn = turn
         self.node = node
         self.key = key
-        self._metadata = metadata
+        step = metadata.get("langgraph_step", 0)
+        self.step = step if type(step) is int else 0
+        """The superstep, as LangGraph counts it."""
         if turn.is_recording:
             base = otel.get_current()
             self.span = node.probe.tracer.start_span(node.span_name, base)
             self.context = set_span_in_context(self.span, base)
         self._started = time.perf_counter()
-
-    @property
-    def step(self) -> int:
-        """The superstep, as LangGraph counts it."""
-        step = self._metadata.get("langgraph_step", 0)
-        return step if isinstance(step, int) else 0
 
     def begin_again(self) -> None:
         """Note that the retry policy tries the node again."""

@@ -125,6 +125,7 @@ class RunningTurn:
                 probe.records.put(turn, findings)
         except Exception as failure:  # noqa: BLE001 - telemetry never breaks a run
             probe.failed("record", failure)
+        del self.handler  # it holds the turn: without this, only a garbage collection frees both
 
     def _finished(self, outcome: str | None, error: BaseException | None) -> Turn:
         failed = outcome in (names.ERROR, names.RECURSION_LIMIT)
