@@ -466,6 +466,130 @@ ANSWERED_WITHOUT_EVIDENCE: Final = Failure(
     f"&& {{ span.{names.RAG_GRADE_PASSED} = 0 }}",
 )
 
+REVISE_AT_CAP: Final = Failure(
+    slug="revise_at_cap",
+    title="Revise loop always at the cap",
+    sentence="Most answers use up all their drafts, and none of them passes its critique.",
+    hurts="Each such answer costs the whole cap, and the customer gets the best draft with a "
+    "warning.",
+    alerts=(
+        Alert(
+            tier="ticket",
+            condition=Exceeds(signal=shares.AT_CAP, limit="cap_ticket"),
+            pending_seconds=15 * _MINUTE,
+            keep_seconds=_HOUR,
+            summary="{service}: at least {value} of its revise loops use up their drafts",
+            why="Hard questions reach the cap; when more than half of all do, the critic passes "
+            "nothing or the drafts do not get better. Customers get a reply: never a page.",
+        ),
+    ),
+    panel=Panel(id=119, title="Revise loops that used up their drafts", unit="share"),
+    meaning="The cap ends the loop instead of a passing score. A bad input costs the cap every "
+    "time; here nearly all inputs do.",
+    diagnosis=(
+        "See whether scores rise: if not, `score_not_rising` says where to look.",
+        "Read a sample of critiques: does the critic ask for what the documents do not hold?",
+        "Look for a change of the critic's prompt or model, or of the pass score.",
+    ),
+    mitigation=(
+        "Roll the critic's prompt or model back.",
+        "Until then, switch the loop off: `LOOPSCOPE_REVISE=false` answers with one call.",
+        "For good: a stronger model for the second draft, and a critic measured on golden answers.",
+    ),
+    false_causes=(
+        "A subject of which the documents hold only a part.",
+        "A cap of two drafts, which a loop reaches with a single revision.",
+    ),
+    commands=(
+        _gained(names.LOOP_ENDS_TOTAL, names.LABEL_LOOP, names.LABEL_END),
+        _gained(names.REVISIONS, names.LABEL_LOOP, names.LABEL_EFFECT),
+        'loopscope ask "How do I cancel my plan?" --revise --json',
+    ),
+    traces=f'{{ span.{names.RAG_LOOP_END} = "{names.AT_CAP}" }}',
+    consequences=("latency_objective",),
+)
+
+SCORE_NOT_RISING: Final = Failure(
+    slug="score_not_rising",
+    title="Score does not rise",
+    sentence="Revised drafts score no better than the drafts before them.",
+    hurts="Calls and waiting time are spent on drafts that are no better than the first.",
+    alerts=(
+        Alert(
+            tier="ticket",
+            condition=Exceeds(signal=shares.NOT_RISEN, limit="flat_ticket"),
+            pending_seconds=15 * _MINUTE,
+            keep_seconds=_HOUR,
+            summary="{service}: at least {value} of its revised drafts score no better",
+            why="A revision that does not help is the revise loop's synonym swap: a cost, no "
+            "outage.",
+        ),
+    ),
+    panel=Panel(id=120, title="Revisions that scored no better", unit="share"),
+    meaning="The second draft repeats the first, or mends one thing and breaks another. A draft "
+    "that never reads its critique is just another first draft.",
+    diagnosis=(
+        "Open a trace with two drafts: did the second one change what the critique names?",
+        "Check that the reviser is given the last draft and its critique.",
+        "See whether the same model drafts, judges and revises.",
+    ),
+    mitigation=(
+        "Escalate instead of repeating: `LOOPSCOPE_REVISE_MODEL` names a stronger model for all "
+        "drafts after the first.",
+        "Lower the cap by `LOOPSCOPE_REVISE_BUDGET_TOKENS` until revisions help.",
+    ),
+    false_causes=(
+        "A critic with few levels, which sees no difference between two drafts.",
+        "Few revisions, all of hard questions: most first drafts pass.",
+    ),
+    commands=(
+        _gained(names.REVISIONS, names.LABEL_LOOP, names.LABEL_EFFECT),
+        _BUILDS,
+        'loopscope ask "How do I cancel my plan?" --revise --json',
+    ),
+    traces=f'{{ span.{names.RAG_CRITIQUE_EFFECT} = "{names.SCORE_NOT_RISEN}" }}',
+    consequences=("revise_at_cap", "latency_objective"),
+)
+
+STALE_CRITIQUE: Final = Failure(
+    slug="stale_critique",
+    title="Stale critique",
+    sentence="A revised draft stands beside the critique of an earlier one.",
+    hurts="The next draft mends what was mended already, and the real fault stays in the answer.",
+    alerts=(
+        Alert(
+            tier="ticket",
+            condition=Exceeds(signal=shares.STALE, limit="stale_ticket"),
+            pending_seconds=15 * _MINUTE,
+            keep_seconds=_HOUR,
+            summary="{service}: at least {value} of its revised drafts stand beside an old "
+            "critique",
+            why="A critic that appends, or does not write, shows in every later draft. A few equal "
+            "notes for different drafts prove nothing: a share, not a count.",
+        ),
+    ),
+    panel=Panel(id=121, title="Revisions beside an old critique", unit="share"),
+    meaning="The critique in the state was appended instead of replaced, or not written at all: it "
+    "sends the next draft in the direction of the last one.",
+    diagnosis=(
+        "Open a trace: do the critiques grow from draft to draft, or stay the same?",
+        "Check the channel of the critique in the state: a reducer that adds keeps old notes.",
+        "See what the critic's node writes when its model gives no verdict.",
+    ),
+    mitigation=(
+        "Roll back to the version before the state or the critic was edited.",
+        "For good: replace the critique in the state, also by an empty one.",
+    ),
+    false_causes=("A critic with fixed sentences that says the same of different drafts.",),
+    commands=(
+        _gained(names.REVISIONS, names.LABEL_LOOP, names.LABEL_EFFECT),
+        _BUILDS,
+        "loopscope graph --revise",
+    ),
+    traces=f'{{ span.{names.RAG_CRITIQUE_EFFECT} = "{names.STALE_CRITIQUE}" }}',
+    consequences=("score_not_rising", "revise_at_cap", "latency_objective"),
+)
+
 METRICS_ABSENT: Final = Failure(
     slug="metrics_absent",
     title="Metrics absent",
@@ -706,15 +830,16 @@ MODEL_ERRORS: Final = Failure(
 JUDGEMENT_FAILURES: Final = Failure(
     slug="judgement_failures",
     title="Replies that are no verdict",
-    sentence="The topic check or the grader gets replies that state no verdict.",
-    hurts="Turns go on unchecked: off-topic questions are searched, ungraded chunks are used.",
+    sentence="The topic check, the grader or the critic gets replies that state no verdict.",
+    hurts="Turns go on unchecked: off-topic questions are searched, ungraded chunks and drafts are "
+    "used.",
     alerts=(
         Alert(
             tier="ticket",
             condition=Exceeds(signal=shares.UNJUDGED, limit="error_ticket"),
             pending_seconds=5 * _MINUTE,
             keep_seconds=_HOUR,
-            summary="{service}: at least {value} of the replies to its topic check and grader are "
+            summary="{service}: at least {value} of the replies to its checks, grades and critiques are "
             "no verdict",
             why="The agent goes on without the verdict, so nothing fails visibly.",
         ),
@@ -933,6 +1058,9 @@ FAILURES: Final[tuple[Failure, ...]] = (
     REWRITE_DRIFT,
     NO_RESULTS_JUMP,
     ANSWERED_WITHOUT_EVIDENCE,
+    REVISE_AT_CAP,
+    SCORE_NOT_RISING,
+    STALE_CRITIQUE,
     METRICS_ABSENT,
     TRAFFIC_STOPPED,
     RECURSION_LIMIT_LOW,

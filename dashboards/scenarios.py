@@ -308,6 +308,52 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         few={t.UNFOUNDED: 1, t.ANSWERED: 1},
         few_firing=("RagAnsweredWithoutEvidenceTicket",),
     ),
+    "revise_at_cap": Scenario(
+        fault=changed({t.LOOP_AT_CAP: 6, t.LOOP_PASSED: 2}),
+        firing={15: (), 45: ("RagReviseAtCapTicket",)},
+        few={t.LOOP_AT_CAP: 4},
+        more=(
+            Case(
+                kind="more",
+                title="a third of the answers at the cap are hard questions, no failure",
+                replicas=_alone(
+                    Phase(minutes=60),
+                    Phase(minutes=90, rates=changed({t.LOOP_AT_CAP: 2.5, t.LOOP_PASSED: 5.5})),
+                ),
+                firing={105: (), 150: ()},
+            ),
+            Case(
+                kind="more",
+                title="loops that an outage stops are not at their cap",
+                replicas=_alone(
+                    Phase(minutes=60),
+                    Phase(minutes=90, rates=changed({t.LOOP_STOPPED: 7, t.LOOP_PASSED: 1})),
+                ),
+                firing={150: ()},
+            ),
+        ),
+    ),
+    "score_not_rising": Scenario(
+        fault=changed({t.NOT_RISEN: 1.75, t.ROSE: 0.25}),
+        firing={15: (), 45: ("RagScoreNotRisingTicket",)},
+        few={t.NOT_RISEN: 4},
+    ),
+    "stale_critique": Scenario(
+        fault=changed({t.STALE: 1.5, t.ROSE: 0.25, t.NOT_RISEN: 0.25}),
+        firing={15: (), 45: ("RagStaleCritiqueTicket",)},
+        few={t.STALE: 4},
+        more=(
+            Case(
+                kind="more",
+                title="now and then the same note for another draft proves nothing",
+                replicas=_alone(
+                    Phase(minutes=60),
+                    Phase(minutes=90, rates=changed({t.STALE: 0.25, t.ROSE: 1.25})),
+                ),
+                firing={150: ()},
+            ),
+        ),
+    ),
     "metrics_absent": Scenario(
         fault={},
         phases=(Phase(minutes=60, is_gone=True),),

@@ -152,6 +152,15 @@ class Settings(BaseModel):
         default=0.20, description="Ticket: share of later rewrites that drifted."
     )
     drift_page: Share = Field(default=0.05, description="Page: share of answers given after drift.")
+    cap_ticket: Share = Field(
+        default=0.50, description="Ticket: share of revise loops that use up their drafts."
+    )
+    flat_ticket: Share = Field(
+        default=0.50, description="Ticket: share of revisions that score no better."
+    )
+    stale_ticket: Share = Field(
+        default=0.20, description="Ticket: share of revisions beside a stale critique."
+    )
     weak_score: float = Field(
         default=0.05,
         description="At or below it a chunk hardly matched, in the "

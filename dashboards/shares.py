@@ -116,6 +116,37 @@ ANSWERED_AFTER_DRIFT: Final = Signal(
     events=Count(metric=names.ANSWERED_AFTER_DRIFT),
     total=ANSWERS,
 )
+_REVISE: Final = f'{names.LABEL_LOOP}="{names.REVISE}"'
+AT_CAP: Final = Signal(
+    slug="at_cap",
+    what="revise loops that used up their drafts",
+    out_of="revise loops",
+    events=Count(
+        metric=names.LOOP_ENDS_TOTAL, where=f'{_REVISE},{names.LABEL_END}="{names.AT_CAP}"'
+    ),
+    total=Count(metric=names.LOOP_ENDS_TOTAL, where=_REVISE),
+)
+_REVISIONS: Final = Count(metric=names.REVISIONS, where=_REVISE)
+NOT_RISEN: Final = Signal(
+    slug="not_risen",
+    what="revisions that scored no better than the draft before",
+    out_of="revisions",
+    events=Count(
+        metric=names.REVISIONS,
+        where=f'{_REVISE},{names.LABEL_EFFECT}="{names.SCORE_NOT_RISEN}"',
+    ),
+    total=_REVISIONS,
+)
+STALE: Final = Signal(
+    slug="stale",
+    what="revisions beside the critique of an earlier draft",
+    out_of="revisions",
+    events=Count(
+        metric=names.REVISIONS,
+        where=f'{_REVISE},{names.LABEL_EFFECT}="{names.STALE_CRITIQUE}"',
+    ),
+    total=_REVISIONS,
+)
 MODEL_FAILED: Final = Signal(
     slug="model_failed",
     what="model calls that failed",
@@ -131,7 +162,7 @@ _NO_VERDICT: Final = "|".join(
 UNJUDGED: Final = Signal(
     slug="unjudged",
     what="replies that were no verdict",
-    out_of="calls of the topic check and the grader",
+    out_of="calls of the topic check, the grader and the critic",
     events=Count(
         metric=names.JUDGEMENT_FAILURES,
         where=f'{names.LABEL_ROLE}=~"{_JUDGES}",{names.LABEL_REASON}=~"{_NO_VERDICT}"',

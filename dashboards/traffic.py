@@ -54,6 +54,12 @@ NEW_CHUNKS: Final = sample(names.REWRITES, effect=names.NEW_CHUNKS, attempt="1")
 NOTHING_MATCHED: Final = sample(names.REWRITES, effect=names.NOTHING_MATCHED, attempt="1")
 LATER: Final = sample(f"{names.REWRITE_SIMILARITY}_count", attempt="2")
 DRIFTED: Final = sample(f"{names.REWRITE_SIMILARITY}_bucket", attempt="2", le="0.5")
+LOOP_PASSED: Final = sample(names.LOOP_ENDS_TOTAL, loop=names.REVISE, end=names.PASSED)
+LOOP_AT_CAP: Final = sample(names.LOOP_ENDS_TOTAL, loop=names.REVISE, end=names.AT_CAP)
+LOOP_STOPPED: Final = sample(names.LOOP_ENDS_TOTAL, loop=names.REVISE, end=names.STOPPED)
+ROSE: Final = sample(names.REVISIONS, loop=names.REVISE, effect=names.SCORE_ROSE)
+NOT_RISEN: Final = sample(names.REVISIONS, loop=names.REVISE, effect=names.SCORE_NOT_RISEN)
+STALE: Final = sample(names.REVISIONS, loop=names.REVISE, effect=names.STALE_CRITIQUE)
 CALLS: Final = sample(f"{names.OPERATION_DURATION}_count", error_type="")
 FAILED_CALLS: Final = sample(f"{names.OPERATION_DURATION}_count", error_type="_OTHER")
 JUDGED: Final = sample(names.LLM_CALLS, role=names.GRADE, model="m")
@@ -71,6 +77,8 @@ HEALTHY: Final[Rates] = {
     HIT: 8.75, EMPTY: 0.25, SEARCH_ERROR: 0.125,
     PASSED: 7.25, GRADED_OUT: 10.5, SCORES: 18, WEAK: 2,
     SWAP: 0.25, NEW_CHUNKS: 2.5, NOTHING_MATCHED: 0.25, LATER: 1, DRIFTED: 0.0625,
+    LOOP_PASSED: 7.5, LOOP_AT_CAP: 0.5, LOOP_STOPPED: 0.125,
+    ROSE: 1.5, NOT_RISEN: 0.5, STALE: 0,
     CALLS: 45, FAILED_CALLS: 0.25, JUDGED: 24, UNPARSED: 0.125, TIMED_OUT: 0.125,
     DURATIONS: 10, IN_TIME: 9.75, DROPPED: 0, BROKEN: 0,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dashboards.boards.layout import Make
-from dashboards.boards.panels import models, nodes, search, turns, versions, watch
+from dashboards.boards.panels import drafts, models, nodes, search, turns, versions, watch
 
 SPLITS: Final[Mapping[str, tuple[Make, ...]]] = {
     "silent_rejection": (search.verdicts, versions.refused_by_version),
@@ -16,6 +16,9 @@ SPLITS: Final[Mapping[str, tuple[Make, ...]]] = {
     "rewrite_drift": (search.similarity, search.answered_after_drift),
     "no_results_jump": (versions.no_results_by_version,),
     "answered_without_evidence": (versions.unfounded_by_version, nodes.routes),
+    "revise_at_cap": (drafts.ends, drafts.revisions),
+    "score_not_rising": (drafts.revisions, models.calls_by_role),
+    "stale_critique": (drafts.revisions,),
     "metrics_absent": (watch.replicas,),
     "traffic_stopped": (turns.open_turns,),
     "recursion_limit_low": (nodes.budget,),

@@ -179,6 +179,11 @@ MUTANTS: list[Any] = [
     ),
     pytest.param("metrics_absent", _without(r"\n +or absent_over_time.*"), "absent:",
                  id="never-seen-is-not-missed"),
+    pytest.param("revise_at_cap", _without(r',end="at_cap"'), "healthy:", id="any-end-counts"),
+    pytest.param(
+        "score_not_rising", _without(r',effect="score_not_risen"'), "healthy:", id="any-effect"
+    ),
+    pytest.param("stale_critique", _with(r"> 0\.2\b", "> 0.02"), "now and then", id="a-few-tell"),
     pytest.param("recursion_limit_low", _with("<=", "<"), "reset:", id="equal-is-enough-room"),
 ]  # fmt: skip
 
