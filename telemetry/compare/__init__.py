@@ -1,0 +1,1 @@
+"""Two sides of a change, compared with honest statistics, and the part of the loop to blame."""

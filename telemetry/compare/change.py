@@ -1,0 +1,58 @@
+"""When the build changed last, found in the order of the turns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+Build: TypeAlias = tuple[str, ...]
+"""Values of the build's labels, in the order of `window.LABELS`."""
+
+STRETCH: Final = 20
+"""Turns in a row of other builds after which a build is gone. Chosen by us: while a rollout goes
+on, the old and the new build take turns, and none is silent for as long."""
+RETURNS: Final = 10
+"""Turns that a build which was there before must have to count as rolled back to: a straggler of
+the old replicas has few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A build came, or came back."""
+
+    at: float
+    """Unix time of its first turn, seconds."""
+    before: Build
+    """Build of most turns shortly before."""
+    after: Build
+
+
+def last_change(turns: Sequence[tuple[float, Build]]) -> Change | None:
+    """Return the latest change; None when every turn is of one build.
+
+    Args:
+        turns: (Unix time, build), in the order of time.
+    """
+    starts: dict[Build, int] = {}
+    sizes: Counter[Build] = Counter()
+    latest: dict[Build, int] = {}
+    returned: set[Build] = set()
+    candidates: dict[Build, int] = {}
+    for place, (_, build) in enumerate(turns):
+        if build not in latest or place - latest[build] > STRETCH:
+            if build in latest:
+                returned.add(build)
+            starts[build], sizes[build] = place, 0
+        latest[build] = place
+        sizes[build] += 1
+        if starts[build] and (build not in returned or sizes[build] >= RETURNS):
+            candidates[build] = starts[build]
+    if not candidates:
+        return None
+    build, place = max(candidates.items(), key=lambda found: found[1])
+    others = [other for _, other in turns[:place] if other != build][-STRETCH:]
+    if not others:
+        return None
+    return Change(at=turns[place][0], before=Counter(others).most_common(1)[0][0], after=build)

@@ -1,0 +1,187 @@
+"""The sub-command `compare`: two sides of a change, a verdict and an exit code for pipelines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from telemetry.compare.comparison import Comparison
+from telemetry.compare.comparison import compare as compare_sides
+from telemetry.compare.from_prometheus import compare_prometheus
+from telemetry.compare.from_records import RecordsSource, without_guard
+from telemetry.compare.measures import BY_NAME, MEASURES, Measure
+from telemetry.compare.page import page
+from telemetry.compare.report import as_json, markdown, print_report
+from telemetry.compare.window import Window, read_duration, read_window, refuse_overlap
+from telemetry.errors import CompareInputError, NothingComparedError, TelemetryError
+from telemetry.fetch import FetchError
+from telemetry.records import open_reader
+
+
+@click.command()
+@click.option(
+    "--records",
+    "records_url",
+    envvar="LOOPSCOPE_RECORDS_URL",
+    show_envvar=True,
+    metavar="PATH|URL",
+    help="Compare turn records, the only source that knows blame.",
+)
+@click.option(
+    "--prometheus",
+    "prometheus_url",
+    envvar="LOOPSCOPE_PROMETHEUS_URL",
+    show_envvar=True,
+    metavar="URL",
+    help="Compare counters.",
+)
+@click.option(
+    "--before",
+    multiple=True,
+    metavar="TERM",
+    help="LABEL=VALUE (version, index, prompt, grader, model), since=TIME, until=TIME or "
+    "TIME..TIME; several narrow. A TIME is ISO 8601 in UTC, or a duration ago as 2h.",
+)
+@click.option("--after", multiple=True, metavar="TERM", help="As --before.")
+@click.option("--graph", help="Which graph; needed when there are several.")
+@click.option("--job", help="Which job of Prometheus; needed when there are several.")
+@click.option(
+    "--guard",
+    default="1m",
+    show_default=True,
+    metavar="DURATION",
+    help="Left out on both sides of the change.",
+)
+@click.option(
+    "--window",
+    "length",
+    default="1d",
+    show_default=True,
+    metavar="DURATION",
+    help="Longest side around the last change, when no sides are named.",
+)
+@click.option(
+    "--measure",
+    "chosen",
+    multiple=True,
+    type=click.Choice(list(BY_NAME)),
+    help="Compare only this; several may be given. Default: all.",
+)
+@click.option("--json", "wants_json", is_flag=True, help="Print one JSON object.")
+@click.option("--markdown", "wants_markdown", is_flag=True, help="Print Markdown.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write one page with charts.",
+)
+def compare(
+    *,
+    records_url: str | None,
+    prometheus_url: str | None,
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+    graph: str | None,
+    job: str | None,
+    guard: str,
+    length: str,
+    chosen: tuple[str, ...],
+    wants_json: bool,
+    wants_markdown: bool,
+    html: Path | None,
+) -> None:  # fmt: skip
+    """Say whether it became worse after a change, since when, and what is to blame.
+
+    Without --before and --after: around the last change of the build. Exit codes: 0 fine, 1 worse,
+    3 not enough data, 2 wrong usage, 4 the data cannot be read.
+    """
+    _refuse_contradictions(records_url, prometheus_url, before, after)
+    if wants_json and wants_markdown:
+        raise CompareInputError("--json", "--markdown too", "one of them", "Leave one out.")
+    sides = _read_sides(before, after)
+    margins = (read_duration("--guard", guard), read_duration("--window", length))
+    measures = tuple(measure for measure in MEASURES if not chosen or measure.name in chosen)
+    if records_url is not None:
+        source = records_url
+        found = _told(lambda: _from_records(source, sides, graph, margins, measures))
+    else:
+        url = prometheus_url or ""
+        found = _told(lambda: compare_prometheus(url, sides, graph, job, margins, measures))
+    if html is not None:
+        html.write_text(page(found), encoding="utf-8")
+    _print(found, wants_json=wants_json, wants_markdown=wants_markdown)
+    sys.exit(found.exit_code)
+
+
+def _refuse_contradictions(
+    records_url: str | None,
+    prometheus_url: str | None,
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+) -> None:
+    if (records_url is None) == (prometheus_url is None):
+        got = "neither" if records_url is None else "both"
+        raise CompareInputError(
+            "source", got, "--records or --prometheus", "Name where the turns are."
+        )
+    if bool(before) != bool(after):
+        missing = "--after" if before else "--before"
+        raise CompareInputError(
+            missing, "nothing", "both sides, or neither", f"Add {missing}, for example 1d..1h."
+        )
+
+
+def _read_sides(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[Window, Window] | None:
+    if not before:
+        return None
+    now = time.time()
+    sides = read_window("before", before, now), read_window("after", after, now)
+    refuse_overlap(*sides)
+    return sides
+
+
+def _from_records(
+    url: str,
+    sides: tuple[Window, Window] | None,
+    graph: str | None,
+    margins: tuple[float, float],
+    measures: tuple[Measure, ...],
+) -> Comparison:
+    guard, length = margins
+    with open_reader(url) as reader:
+        source = RecordsSource.of(reader, graph)
+        change = None
+        if sides is None:
+            *around, change = source.windows_around_change(length, guard)
+            sides = (around[0], around[1])
+        before, after = source.side("before", sides[0]), source.side("after", sides[1])
+    if change is None and (sides[0].labels or sides[1].labels):
+        before, after = without_guard(before, after, guard)
+    return compare_sides(before, after, change=change, measures=measures)
+
+
+def _told(find: Callable[[], Comparison]) -> Comparison:
+    """Make an unreadable source end with 4: 1 would mean worse."""
+    try:
+        return find()
+    except FetchError as error:
+        raise NothingComparedError(f"{error}. {error.fix}") from error
+    except TelemetryError as error:
+        if hasattr(error, "exit_code"):
+            raise
+        raise NothingComparedError(str(error)) from error
+
+
+def _print(found: Comparison, *, wants_json: bool, wants_markdown: bool) -> None:
+    if wants_json:
+        click.echo(json.dumps(as_json(found), indent=2))
+    elif wants_markdown:
+        click.echo(markdown(found), nl=False)
+    else:
+        print_report(found, Console())

@@ -1,0 +1,137 @@
+"""Which turns a side means: labels of the build, a time range, or both, as a user writes them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from telemetry import names
+from telemetry.errors import CompareInputError
+
+LABELS: Final = (
+    names.LABEL_VERSION, names.LABEL_INDEX, names.LABEL_PROMPT, names.LABEL_GRADER,
+    names.LABEL_MODEL,
+)  # fmt: skip
+"""Labels of the build by which a side can be chosen, those of `rag_build_info`."""
+_EXAMPLES: Final = "Write for example version=1.4, 2h..1h or 2026-05-01T10:00..2026-05-01T12:00."
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Turns of one side."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    since: float = -math.inf
+    """Unix time, seconds; turns that began then or later."""
+    until: float = math.inf
+    """Unix time, seconds; turns that began before."""
+
+    def told(self) -> str:
+        """Say which turns are meant."""
+        parts = [f"{name} {value}" for name, value in self.labels.items()]
+        if math.isfinite(self.since) or math.isfinite(self.until):
+            parts.append(f"{moment(self.since)} to {moment(self.until)}")
+        return ", ".join(parts) or "all turns"
+
+
+def read_window(side: str, terms: Sequence[str], now: float) -> Window:
+    """Read the terms of one side.
+
+    Args:
+        side: `before` or `after`, for messages.
+        terms: Each `LABEL=VALUE`, `since=TIME`, `until=TIME` or `TIME..TIME`. A time is a moment
+            (ISO 8601, UTC unless it says otherwise) or a duration ago such as `2h`.
+        now: Unix time, seconds.
+
+    Raises:
+        CompareInputError: A term makes no sense, or the range has no length.
+    """
+    labels: dict[str, str] = {}
+    times = {"since": -math.inf, "until": math.inf}
+    for term in terms:
+        name, equals, value = term.partition("=")
+        if equals and name in LABELS:
+            labels[name] = value
+        elif equals and name in times:
+            times[name] = read_time(side, value, now)
+        elif ".." in term:
+            start, _, end = term.partition("..")
+            times["since"] = read_time(side, start, now) if start else -math.inf
+            times["until"] = read_time(side, end, now) if end else math.inf
+        else:
+            known = (*(f"{label}=VALUE" for label in LABELS), "since=TIME", "until=TIME")
+            raise CompareInputError(
+                f"--{side}", term, f"one of {', '.join(known)} or TIME..TIME", _EXAMPLES
+            )
+    if times["since"] >= times["until"]:
+        raise CompareInputError(
+            f"--{side}", " ".join(terms), "a range that begins before it ends", _EXAMPLES
+        )
+    return Window(labels=labels, since=times["since"], until=times["until"])
+
+
+def read_time(side: str, text: str, now: float) -> float:
+    """Return the Unix time of a moment, or of a duration ago.
+
+    Raises:
+        CompareInputError: It is neither.
+    """
+    if found := _DURATION.fullmatch(text):
+        return now - float(found[1]) * _SECONDS[found[2]]
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise CompareInputError(
+            f"--{side}", text, "a moment or a duration ago", _EXAMPLES
+        ) from None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def read_duration(option: str, text: str) -> float:
+    """Return seconds.
+
+    Raises:
+        CompareInputError: It is no duration.
+    """
+    found = _DURATION.fullmatch(text)
+    if text == "0":
+        return 0.0
+    if not found:
+        raise CompareInputError(
+            option, text, "a number with s, m, h, d or w", "Write for example 90s or 6h."
+        )
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def refuse_overlap(before: Window, after: Window) -> None:
+    """Make sure that no turn is on both sides.
+
+    Raises:
+        CompareInputError: The sides share time, and no label tells them apart.
+    """
+    common = before.labels.keys() & after.labels.keys()
+    if any(before.labels[name] != after.labels[name] for name in common):
+        return
+    if before.since < after.until and after.since < before.until:
+        raise CompareInputError(
+            "--before and --after",
+            f"{before.told()} and {after.told()}",
+            "sides that share no turn",
+            "Choose ranges that do not overlap, or two values of one label.",
+        )
+
+
+def moment(seconds: float) -> str:
+    """Return a Unix time as a person reads it, in UTC."""
+    if not math.isfinite(seconds):
+        return "the beginning" if seconds < 0 else "now"
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:g}"
