@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +10,6 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from prometheus_client import CollectorRegistry
 
-from agent.answer import Observation
 from agent.context import AgentContext
 from agent.documents import open_index, subjects_of
 from agent.errors import EmptyCorpusError, GoldenFileError, NoGoldenSetError
@@ -24,6 +20,7 @@ from agent.models.golden import GoldenChat
 from agent.models.local.chat import LocalChat
 from agent.models.requests import prompt_version
 from agent.models.support import SupportModel
+from agent.observer import Observer
 from agent.parts import Parts
 from agent.retrieval.second_source import load_retriever
 from agent.retrieval.tfidf import TfidfRetriever
@@ -33,7 +30,6 @@ from agent.settings import Settings
 from agent.state import Role
 from telemetry import names
 from telemetry.content import ContentGate
-from telemetry.detectors import Finding
 from telemetry.endpoints import ExportOptions
 from telemetry.environment import report_tracers, silence_tracers
 from telemetry.export import Export, make_export, setup_export
@@ -45,7 +41,6 @@ from telemetry.probe import Records
 from telemetry.records import RecordSink
 from telemetry.records.record import Labels
 from telemetry.topology import node_paths
-from telemetry.turn import Turn
 
 if TYPE_CHECKING:
     from telemetry.drift import DriftModel
@@ -99,7 +94,7 @@ class Composition:
             report_tracers()
         self.settings = settings
         self.registry = registry if registry is not None else CollectorRegistry()
-        self._observer = _Observer(records)
+        self._observer = Observer(records)
         self.index = open_index(settings)
         self.chat = self._model(settings.model, settings.base_url)
         second = settings.second_model
@@ -234,9 +229,7 @@ class Composition:
 
     def feedback(self) -> Feedback:
         """Return what takes people's verdicts on this composition's answers."""
-        return Feedback(
-            metric_set(self.registry), graph=NAME, gate=ContentGate.from_environment()
-        )
+        return Feedback(metric_set(self.registry), graph=NAME, gate=ContentGate.from_environment())
 
     async def check_index(self) -> None:
         """Make sure that there is something to search in.
@@ -286,38 +279,3 @@ class Composition:
 
 def _similarity(composition: Composition, question: str, query: str) -> float | None:
     return composition.drift.similarity(question, query)
-
-
-@dataclass(slots=True)
-class _Observer:
-    """Hands each finished turn on, and keeps the one that ended last in this context."""
-
-    records: Records | None
-
-    def put(self, turn: Turn, findings: Sequence[Finding] = ()) -> None:
-        """Take a finished turn from the instrumentation."""
-        _LAST.set(_observation(turn))
-        if self.records is not None:
-            self.records.put(turn, findings)
-
-    def take(self) -> Observation | None:
-        """Return what was seen of the turn that has just ended, once."""
-        seen = _LAST.get()
-        _LAST.set(None)
-        return seen
-
-
-_LAST: ContextVar[Observation | None] = ContextVar("loopscope_last_observation", default=None)
-
-
-def _observation(turn: Turn) -> Observation:
-    return Observation(
-        trace_id=turn.trace_id,
-        span_id=turn.span_id,
-        input_tokens=turn.input_tokens,
-        output_tokens=turn.output_tokens,
-        similarities=tuple(retrieval.similarity for retrieval in turn.retrievals),
-        synonym_swaps=tuple(
-            retrieval.effect == names.SAME_CHUNKS_AND_SCORES for retrieval in turn.retrievals
-        ),
-    )

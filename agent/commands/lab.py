@@ -64,6 +64,7 @@ VARIED = ("max_rewrites", "topic_check", "router_order")
 )
 @agent_options
 def lab(
+    *,
     as_json: bool,
     max_bound: int,
     limits: tuple[int, ...],

@@ -1,4 +1,4 @@
-"""What the worst request costs in both loops, and the largest bounds that a token budget affords."""
+"""What the worst request costs in both loops, and the largest bounds within a token budget."""
 
 from __future__ import annotations
 

@@ -79,6 +79,8 @@ def maximum_model_calls(
     has_history: bool = True,
     has_topic_check: bool = True,
     has_second_model: bool = False,
+    has_fallback: bool = False,
+    max_drafts: int = 0,
 ) -> int:
     """Return the most model calls that one turn can make, whatever fails.
 
@@ -93,9 +95,13 @@ def maximum_model_calls(
         has_history: Whether earlier turns exist; a first turn makes no enhancement call.
         has_topic_check: Whether the graph has its guardrail.
         has_second_model: Whether a second model is asked where the first one fails.
+        has_fallback: Whether a second source is asked: k chunks more to grade.
+        max_drafts: Drafts of the revise loop, each with its critique, in place of the answer; 0
+            without the loop. A turn that asks back is always shorter.
     """
-    grades = chunks_per_retrieval * (max_rewrites + 1)
-    judgements = has_history + has_topic_check + grades + max_rewrites + 1
+    grades = chunks_per_retrieval * (max_rewrites + 1 + has_fallback)
+    answering = 2 * max_drafts or 1
+    judgements = has_history + has_topic_check + grades + max_rewrites + answering
     return (1 + RETRIES + has_second_model) * judgements
 
 

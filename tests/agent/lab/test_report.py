@@ -91,3 +91,38 @@ def test_a_narrow_terminal_shows_every_word_whole(report: LabReport) -> None:
 
     assert "\u2026" not in shown.getvalue()
     assert max(map(len, shown.getvalue().splitlines())) <= 80
+
+
+DOUBTFUL = """
+- {question: "How do I cancel my plan?", topic: on, answers: [cancel]}
+- {question: "Which versions of Node.js are installed?", topic: on, answers: []}
+- {question: "Tell me a joke", topic: off, answers: []}
+"""
+
+
+def test_the_clarifying_branch_turns_doubtful_silent_rejections_into_questions(
+    tmp_path: Path,
+) -> None:
+    golden = tmp_path / "mine.yaml"
+    golden.write_text(DOUBTFUL, encoding="utf-8")
+    settings = Settings(model="local", golden=golden)
+    composition = Composition(settings)
+    lab = Lab(
+        make_agent=lambda **varied: composition.agent(settings.model_copy(update=varied)),
+        golden=composition.golden, k=2, max_bound=2, recursion_limits=(), clarify=True,
+    )  # fmt: skip
+    asked: list[None] = []
+    report = lab.run(lambda: asked.append(None))
+    rows = report.as_json()["more"]["clarifying_branch"]
+
+    assert [(r["questions"], r["branch"], r["refused"], r["asked_back"]) for r in rows] == [
+        ("on-topic", "off", 1, 0),
+        ("on-topic", "on", 0, 1),
+        ("off-topic", "off", 1, 0),
+        ("off-topic", "on", 1, 0),
+    ]
+    assert len(asked) <= lab.questions_to_ask
+
+
+def test_without_the_branch_nothing_is_said_of_it(report: LabReport) -> None:
+    assert report.as_json()["more"]["clarifying_branch"] == []

@@ -39,7 +39,7 @@ def model() -> GoldenChat:
 def ask(model: GoldenChat, task: str, **data: Any) -> Any:
     """Send a task as the graph does and return the reply's JSON, or its text for an answer."""
     text = model.invoke([HumanMessage(json.dumps({"task": task, **data}))]).text
-    return text if task == "answer" else json.loads(text)
+    return text if task in ("answer", "revise") else json.loads(text)
 
 
 @pytest.mark.parametrize(
@@ -160,3 +160,38 @@ def test_tracing_sees_a_model_of_this_process_with_its_name(model: GoldenChat) -
 
     assert message.response_metadata["model_name"] == "golden"
     assert message.response_metadata["model_provider"] == "loopscope"
+
+
+def test_it_asks_back_with_the_question_and_takes_any_reply_for_it(model: GoldenChat) -> None:
+    asked = ask(model, "clarify", question=OUTAGE)
+    history = [
+        {"role": "user", "text": OUTAGE},
+        {"role": "assistant", "text": asked["question"]},
+    ]
+
+    assert asked == {"question": f"Do you mean: {OUTAGE}"}
+    assert ask(model, "enhance", history=history, question="Yes, my server.", asked_back=True) == {
+        "question": OUTAGE
+    }
+
+
+@pytest.mark.parametrize(
+    ("draft", "answers", "note"),
+    [
+        pytest.param("We pay [sla].", "fully", "none", id="a-golden-chunk-is-cited"),
+        pytest.param("We pay [plans].", "no", "Answer from sla, credits.", id="another-is-cited"),
+    ],
+)
+def test_a_draft_passes_when_it_cites_a_golden_chunk(
+    model: GoldenChat, draft: str, answers: str, note: str
+) -> None:
+    found = ask(model, "critique", question=OUTAGE, chunks=[], draft=draft)
+
+    assert found == {"supported": "all", "answers": answers, "note": note}
+
+
+def test_a_revision_is_the_golden_answer(model: GoldenChat) -> None:
+    chunks = [{"id": "sla", "text": SLA}]
+    answer = ask(model, "answer", question=OUTAGE, chunks=chunks)
+
+    assert ask(model, "revise", question=OUTAGE, chunks=chunks, draft="x", critique="y") == answer

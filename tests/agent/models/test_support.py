@@ -238,9 +238,11 @@ def test_grades_made_together_fail_each_for_itself(run: Run) -> None:
         pytest.param(2, 2, {"has_topic_check": False}, 2 * (1 + 6 + 2 + 1), id="no-topic-check"),
         pytest.param(5, 4, {}, 2 * (1 + 1 + 24 + 5 + 1), id="wider-and-longer"),
         pytest.param(1, 0, {}, 2 * (1 + 1 + 0 + 1 + 1), id="nothing-retrieved"),
+        pytest.param(2, 2, {"has_fallback": True}, 2 * (1 + 1 + 8 + 2 + 1), id="a-second-source"),
+        pytest.param(2, 2, {"max_drafts": 3}, 2 * (1 + 1 + 6 + 2 + 6), id="three-drafts"),
     ],
 )
 def test_maximum_model_calls(
-    max_rewrites: int, k: int, changes: dict[str, bool], expected: int
+    max_rewrites: int, k: int, changes: dict[str, Any], expected: int
 ) -> None:
     assert maximum_model_calls(max_rewrites, k, **changes) == expected
