@@ -1,7 +1,8 @@
 """What watching costs, in instructions that Python executes: a limit that no busy machine moves.
 
 Times are in `docs`; these limits only keep them from creeping up. Set a little above what was
-measured with Python 3.11 when they were written: 1.37 and 1.16 of the bare graph.
+measured with Python 3.11 when they were written: 1.37 and 1.17 of the bare graph, and 1.45 times
+what the minimal version adds.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ def cost() -> dict[str, float]:
 
 
 def test_a_recorded_turn(cost: dict[str, float]) -> None:
-    assert cost["loopscope"] < 1.41
-    assert (cost["loopscope"] - 1) / (cost["minimal"] - 1) < 1.6
+    assert cost["loopscope"] < 1.39
+    assert (cost["loopscope"] - 1) / (cost["minimal"] - 1) < 1.5
 
 
 def test_a_turn_that_is_not_sampled(cost: dict[str, float]) -> None:
-    assert cost["loopscope, unsampled"] < 1.19
+    assert cost["loopscope, unsampled"] < 1.185
 
 
 def test_the_spans_of_a_turn_and_their_size() -> None:
