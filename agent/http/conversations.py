@@ -11,10 +11,10 @@ from starlette.responses import Response
 from agent.http.desk import Desk
 from agent.http.errors import NotFoundError
 from agent.http.replies import JsonReply
-from agent.http.schemas import ANSWER, Conversation, Conversations, refusals
+from agent.http.schemas import ANSWER, Conversation, Conversations, ThreadId, refusals
 from agent.memory.thread import Thread
 
-Id = Annotated[str, Path(examples=[ANSWER["thread_id"]])]
+Id = Annotated[ThreadId, Path(examples=[ANSWER["thread_id"]])]
 
 
 def conversation_routes(desk: Desk) -> APIRouter:

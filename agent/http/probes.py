@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from agent.errors import AgentError
 from agent.http.replies import JsonReply
-from agent.http.schemas import Health, Readiness
+from agent.http.schemas import Health, Readiness, Unready
 
 Exposition = Callable[[str | None], tuple[bytes, str]]
 """Accept header -> metrics and their content type."""
@@ -34,20 +35,23 @@ def probe_routes(exposition: Exposition, checks: Mapping[str, Check]) -> APIRout
     @router.get(
         "/readyz",
         response_model=Readiness,
-        responses={503: {"model": Readiness, "description": "Something is not there."}},
+        responses={503: {"model": Unready, "description": "Something is not there."}},
     )
     async def readyz() -> Response:
         """Say whether questions can be asked; send none here while this fails."""
         found: dict[str, str] = {}
-        is_ready = True
+        errors: list[AgentError] = []
         for name, check in checks.items():
             try:
                 await check()
                 found[name] = "ok"
             except AgentError as error:
-                is_ready, found[name] = False, str(error)
-        status = "ready" if is_ready else "not_ready"
-        return JsonReply({"status": status, "checks": found}, 200 if is_ready else 503)
+                errors.append(error)
+                found[name] = str(error)
+        if not errors:
+            return JsonReply({"status": "ready", "checks": found})
+        refused = {"code": errors[0].code, "message": str(errors[0]), "checks": found}
+        return JsonReply(refused, HTTPStatus.SERVICE_UNAVAILABLE)
 
     @router.get(
         "/metrics",

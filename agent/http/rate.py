@@ -36,6 +36,6 @@ class Rate:
             return
         now, each = self._clock(), 60 / self._per_minute
         full_at = max(self._full_at.get(caller, now), now) + each
-        if full_at - now > 60 + each / 2:  # half a question: seconds do not add up exactly
+        if full_at - now > 60 + 1e-6:  # seconds do not add up exactly
             raise RateLimitedError(self._per_minute, full_at - now - 60)
         self._full_at[caller] = full_at

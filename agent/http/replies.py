@@ -47,7 +47,7 @@ def encoded(value: Any, *, ascii_only: bool = False) -> bytes:
 def plain(value: Any) -> Any:
     """Return a value of built-ins: NaN and infinities become null, half surrogates U+FFFD.
 
-    A number of another library (NumPy's have `item`) becomes Python's; what is nothing of JSON
+    A number of another library (NumPy's have `tolist`) becomes Python's; what is nothing of JSON
     becomes its text.
     """
     if isinstance(value, str):
@@ -60,7 +60,7 @@ def plain(value: Any) -> Any:
         return {plain(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
-    return plain(value.item() if hasattr(value, "item") else str(value))
+    return plain(value.tolist() if hasattr(value, "tolist") else str(value))
 
 
 def _dumped(value: Any, ascii_only: bool) -> str:

@@ -50,8 +50,11 @@ event: final
 data: {"question":"Which payment methods do you take?","outcome":"answered", ...}
 
 """
+ID_PATTERN: Final = "^[A-Za-z0-9._~:-]+$"
+"""Of a thread id, as `agent.memory.thread` checks it."""
 ThreadId = Annotated[
-    str, Field(min_length=1, max_length=MAX_ID_CHARS, pattern=r"^[A-Za-z0-9._~:-]+$")
+    str,
+    Field(json_schema_extra={"minLength": 1, "maxLength": MAX_ID_CHARS, "pattern": ID_PATTERN}),
 ]
 
 
@@ -191,9 +194,15 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether questions can be asked, by what they need: `ok`, or what is wrong with it."""
+    """That questions can be asked: everything they need is `ok`."""
 
-    status: Literal["ready", "not_ready"]
+    status: Literal["ready"]
+    checks: dict[str, str]
+
+
+class Unready(Refusal):
+    """That questions cannot be asked, and what is wrong with what they need."""
+
     checks: dict[str, str]
 
 

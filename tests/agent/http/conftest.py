@@ -1,0 +1,1 @@
+"""Its place makes `http_service` importable in this folder."""
