@@ -32,7 +32,7 @@ from opentelemetry.sdk.trace.export import ConsoleSpanExporter
 from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker, close_all
 from telemetry.endpoints import Endpoint, ExportOptions, resolve
 from telemetry.environment import read_export
-from telemetry.exporting import EventQueue, Exporter, SpanQueue
+from telemetry.exporting import EventQueue, Exporter, Hold, SpanQueue
 from telemetry.losses import Complaint, Dropped, Failed, ignore_drops, ignore_failures
 from telemetry.sampling import TailSampler, ratio_bound
 
@@ -54,6 +54,11 @@ class SamplingTracerProvider(TracerProvider):
         super().__init__(resource=resource, shutdown_on_exit=False)
         self.tail = TailSampler(queue, ratio=keep_ratio) if keep_ratio < 1 else None
         self.add_span_processor(self.tail or queue)
+
+    def keep_all(self) -> None:
+        """Let every event go: the spans are another provider's."""
+        if self.tail is not None:
+            self.tail.keep_all()
 
     def keeps(self, trace_id: int, *, failed: bool) -> bool:
         """Return whether a sampled trace will be exported.
@@ -145,12 +150,14 @@ def make_export(
     resource = _resource(options)
     complaint = complaint or Complaint()
     export = Export(traces=traces, logs=logs, summary=_summary(traces, logs, resource, options))
+    hold: Hold | None = None
     if traces is not None:
         queue = _span_queue(traces, variables.traces.limits, dropped, failed, complaint)
         provider = SamplingTracerProvider(queue, keep_ratio=options.keep_ratio, resource=resource)
+        hold = provider.tail.hold if provider.tail is not None else None
         export = replace(export, tracer_provider=provider, workers=(queue.worker,))
     if logs is not None:
-        events = _event_queue(logs, variables.logs.limits, dropped, failed, complaint)
+        events = _event_queue(logs, variables.logs.limits, dropped, failed, complaint, hold=hold)
         logger_provider = LoggerProvider(resource=resource, shutdown_on_exit=False)
         logger_provider.add_log_record_processor(events)
         workers = (*export.workers, events.worker)
@@ -166,6 +173,8 @@ def _publish(export: Export) -> Export:
             trace.set_tracer_provider(export.tracer_provider)
         else:
             summary = "spans go to the tracer provider that was set before"
+            if isinstance(export.tracer_provider, SamplingTracerProvider):
+                export.tracer_provider.keep_all()
             export = replace(export, tracer_provider=host, traces=None, summary=summary)
     if export.logger_provider is not None:
         host_of_logs = _logs.get_logger_provider()
@@ -240,6 +249,8 @@ def _event_queue(
     dropped: Dropped,
     failed: Failed,
     complaint: Complaint,
+    *,
+    hold: Hold | None,
 ) -> EventQueue:
     open_exporter: Callable[[], Exporter[ReadableLogRecord]]
     if endpoint.protocol == "console":
@@ -260,4 +271,5 @@ def _event_queue(
         dropped=dropped,
         failed=failed,
         complaint=complaint,
+        hold=hold,
     )

@@ -11,6 +11,7 @@ import copy
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, Context, attach, detach, set_value
@@ -18,12 +19,16 @@ from opentelemetry.sdk._logs import LogRecordProcessor, ReadableLogRecord, ReadW
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
+from telemetry import names
 from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker
 from telemetry.endpoints import explain
 from telemetry.losses import Complaint, Dropped, Failed, LostError, ignore_failures
 
 SPANS: Final = "spans"
 EVENTS: Final = "events"
+
+Hold = Callable[[int, Callable[[], object]], None]
+"""Takes a trace id and what passes an event of that trace on."""
 
 _T = TypeVar("_T")
 _T_contra = TypeVar("_T_contra", contravariant=True)
@@ -98,7 +103,12 @@ class SpanQueue(SpanProcessor):
 
 
 class EventQueue(LogRecordProcessor):
-    """Takes log events to an exporter; arguments as for `SpanQueue`."""
+    """Takes log events to an exporter; arguments as for `SpanQueue`, and one more.
+
+    Args:
+        hold: Given the trace id of an event of ours and what passes it on, where a tail sampler
+            decides of both; None passes every event on.
+    """
 
     def __init__(
         self,
@@ -109,7 +119,9 @@ class EventQueue(LogRecordProcessor):
         dropped: Dropped,
         complaint: Complaint,
         failed: Failed = ignore_failures,
+        hold: Hold | None = None,
     ) -> None:
+        self._hold = hold
         self.worker: BatchWorker[ReadableLogRecord] = BatchWorker(
             EVENTS,
             lambda: ExporterOutlet(open_exporter(), destination),
@@ -124,14 +136,18 @@ class EventQueue(LogRecordProcessor):
         """Queue an event without the context it was emitted in, which may hold a whole turn."""
         record = copy.copy(log_record.log_record)
         record.context = Context()
-        self.worker.put(
-            ReadableLogRecord(
-                log_record=record,
-                resource=log_record.resource or Resource.get_empty(),
-                instrumentation_scope=log_record.instrumentation_scope,
-                limits=log_record.limits,
-            )
+        scope = log_record.instrumentation_scope
+        event = ReadableLogRecord(
+            log_record=record,
+            resource=log_record.resource or Resource.get_empty(),
+            instrumentation_scope=scope,
+            limits=log_record.limits,
         )
+        is_ours = scope is not None and scope.name == names.SCOPE  # the host's own logs all go
+        if self._hold is not None and record.trace_id and is_ours:
+            self._hold(record.trace_id, partial(self.worker.put, event))
+        else:
+            self.worker.put(event)
 
     def shutdown(self) -> None:
         """Export what is queued, within the time box of an exit."""

@@ -2,7 +2,7 @@
 
 The spans of a trace wait until its last span in this process has ended; then the trace is passed
 on whole or not at all. A failure is an outcome other than `answered`, a detector's finding, or a
-span with an error. Counters are not sampled.
+span with an error. Events wait and go with their trace. Counters are not sampled.
 
 An exemplar must lead to a trace that is kept. The decision is a pure function of the trace id and
 of "has it failed", so whoever writes exemplars at the end of a turn asks `keeps` with what is
@@ -19,6 +19,8 @@ import os
 import threading
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from opentelemetry.context import Context
@@ -32,19 +34,22 @@ MAX_OPEN_TRACES: Final = 2_000
 """Traces that may wait. Chosen by us: ten times what one replica answers at a time; the oldest
 above it are decided with what is known of them."""
 MAX_SPANS: Final = 1_000
-"""Spans of one trace that may wait. Chosen by us: a turn has 15 to 30."""
+"""Spans and events of one trace that may wait. Chosen by us: a turn has 15 to 40."""
 _MAX_REMEMBERED: Final = 10_000
+
+Delivery = Callable[[], object]
+"""Passes one span or event on."""
 
 
 class _Trace:
     """A trace with spans open in this process."""
 
-    __slots__ = ("has_failed", "live", "spans")
+    __slots__ = ("has_failed", "held", "live")
 
     def __init__(self) -> None:
         self.live = 0
         self.has_failed = False
-        self.spans: list[ReadableSpan] = []
+        self.held: list[Delivery] = []
 
 
 class TailSampler(SpanProcessor):
@@ -54,7 +59,7 @@ class TailSampler(SpanProcessor):
         passed_on: Processor that gets the spans of the traces kept.
         ratio: Share of the traces without a failure that is kept, 0 to 1.
         max_open_traces: Traces that may wait.
-        max_spans: Spans of one trace that may wait.
+        max_spans: Spans and events of one trace that may wait.
 
     Raises:
         ExportSettingsError: `ratio` is not within 0 to 1.
@@ -94,7 +99,7 @@ class TailSampler(SpanProcessor):
         context = span.get_span_context()
         if context is None or not context.trace_flags.sampled:
             return
-        evicted: list[ReadableSpan] = []
+        evicted: Sequence[Delivery] = ()
         with self._lock:
             trace = self._traces.get(context.trace_id)
             if trace is None:
@@ -102,7 +107,7 @@ class TailSampler(SpanProcessor):
                 if len(self._traces) > self._max_open_traces:
                     evicted = self._decide(next(iter(self._traces)))
             trace.live += 1
-        self._pass_on(evicted)
+        _pass_on(evicted)
 
     def on_end(self, span: ReadableSpan) -> None:
         """Hold the span, or pass on what its end decides."""
@@ -111,29 +116,56 @@ class TailSampler(SpanProcessor):
             return
         with self._lock:
             released = self._ended(context.trace_id, span)
-        self._pass_on(released)
+        _pass_on(released)
 
-    def _ended(self, trace_id: int, span: ReadableSpan) -> list[ReadableSpan]:
+    def hold(self, trace_id: int, delivery: Delivery) -> None:
+        """Hold an event until it is decided whether its trace is kept, and then let it go with it.
+
+        Args:
+            trace_id: The trace, which is sampled.
+            delivery: Passes the event on; called at once, later, or never.
+        """
+        with self._lock:
+            trace = self._traces.get(trace_id)
+            if trace is None:
+                released = self._alone(trace_id, delivery)
+            else:
+                trace.held.append(delivery)
+                released = self._early(trace_id, trace)
+        _pass_on(released)
+
+    def keep_all(self) -> None:
+        """Sample nothing from now on: another provider's spans are exported, and all of them."""
+        self._bound = ratio_bound(1.0)
+
+    def _ended(self, trace_id: int, span: ReadableSpan) -> Sequence[Delivery]:
         has_failed = is_failure(span)
         if has_failed:
             self._remember(trace_id)
+        delivery = partial(self._passed_on.on_end, span)
         trace = self._traces.get(trace_id)
-        if trace is None:  # it began before this sampler, or was decided already
-            return [span] if self.keeps(trace_id, failed=trace_id in self._failed) else []
+        if trace is None:
+            return self._alone(trace_id, delivery)
         trace.live -= 1
         trace.has_failed |= has_failed
-        trace.spans.append(span)
-        if trace.live <= 0:
-            return self._decide(trace_id)
-        if trace.has_failed or len(trace.spans) >= self._max_spans:
-            held, trace.spans = trace.spans, []
-            return held if self.keeps(trace_id, failed=trace.has_failed) else []
-        return []
+        trace.held.append(delivery)
+        return self._decide(trace_id) if trace.live <= 0 else self._early(trace_id, trace)
 
-    def _decide(self, trace_id: int) -> list[ReadableSpan]:
+    def _alone(self, trace_id: int, delivery: Delivery) -> Sequence[Delivery]:
+        """Decide of a trace that began before this sampler, or was decided already."""
+        return [delivery] if self.keeps(trace_id, failed=trace_id in self._failed) else ()
+
+    def _early(self, trace_id: int, trace: _Trace) -> Sequence[Delivery]:
+        """Decide of what a trace that goes on holds, once it has failed or holds too much."""
+        if not trace.has_failed and len(trace.held) < self._max_spans:
+            return ()
+        held, trace.held = trace.held, []
+        return held if self.keeps(trace_id, failed=trace.has_failed) else ()
+
+    def _decide(self, trace_id: int) -> Sequence[Delivery]:
         trace = self._traces.pop(trace_id)
         failed = trace.has_failed or trace_id in self._failed
-        return trace.spans if self.keeps(trace_id, failed=failed) else []
+        return trace.held if self.keeps(trace_id, failed=failed) else ()
 
     def _remember(self, trace_id: int) -> None:
         self._failed[trace_id] = None
@@ -143,9 +175,9 @@ class TailSampler(SpanProcessor):
     def release(self) -> None:
         """Pass on what still waits: its turns did not end, which is worth seeing."""
         with self._lock:
-            waiting = [span for trace in self._traces.values() for span in trace.spans]
+            waiting = [delivery for trace in self._traces.values() for delivery in trace.held]
             self._traces.clear()
-        self._pass_on(waiting)
+        _pass_on(waiting)
 
     def shutdown(self) -> None:
         """Pass on what waits and shut the next processor down."""
@@ -156,9 +188,10 @@ class TailSampler(SpanProcessor):
         """Flush the next processor; traces that go on keep waiting."""
         return self._passed_on.force_flush(timeout_millis)
 
-    def _pass_on(self, spans: list[ReadableSpan]) -> None:
-        for span in spans:
-            self._passed_on.on_end(span)
+
+def _pass_on(deliveries: Sequence[Delivery]) -> None:
+    for deliver in deliveries:
+        deliver()
 
 
 def is_failure(span: ReadableSpan) -> bool:

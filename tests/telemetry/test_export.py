@@ -397,6 +397,25 @@ export.shutdown()
 print(time.monotonic(), flush=True)
 """
 
+HOST_FIRST_SAMPLED = """
+import time
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+trace.set_tracer_provider(TracerProvider())
+from telemetry import export, names
+from telemetry.endpoints import ExportOptions
+from telemetry.exporting import EventQueue
+taken = []
+EventQueue.on_emit = lambda queue, record: taken.append(queue._hold)
+made = export.setup_export(ExportOptions(keep_ratio=0.0))
+made.logger_provider.get_logger(names.SCOPE).emit(event_name="an event")
+passed = []
+taken[0](2**64 - 1, lambda: passed.append(True))
+print(len(taken) == 1, passed == [True])
+made.shutdown()
+print(time.monotonic(), flush=True)
+"""
+
 HOST_LATER = """
 import time
 from telemetry.export import setup_export
@@ -416,6 +435,7 @@ print(time.monotonic(), flush=True)
             id="the-host's-provider-is-left-alone",
         ),
         pytest.param(HOST_LATER, "True", id="ours-is-set-where-there-is-none"),
+        pytest.param(HOST_FIRST_SAMPLED, "True True", id="the-host's-spans-are-not-sampled-by-us"),
     ],
 )
 def test_global_provider(script: str, expected: str) -> None:

@@ -210,7 +210,7 @@ def test_spans_of_one_endless_trace_are_bounded() -> None:
     with bench.tracer.start_as_current_span("script"):
         for _ in range(1_000):
             bench.turn(nodes=1)
-            held = sum(len(trace.spans) for trace in bench.tail._traces.values())
+            held = sum(len(trace.held) for trace in bench.tail._traces.values())
             assert held <= 100
         bench.turn({names.RAG_OUTCOME: names.ERROR}, nodes=1)
 
@@ -248,3 +248,49 @@ def test_what_the_head_sampler_left_out_is_not_seen() -> None:
 def test_a_rate_outside_0_to_1_is_refused(ratio: float) -> None:
     with pytest.raises(ExportSettingsError, match="expected a number from 0 to 1"):
         Bench(ratio)
+
+
+# -- events -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        pytest.param(ANSWERED, [], id="an answer's events go with it"),
+        pytest.param({names.RAG_OUTCOME: names.ERROR}, ["a", "b"], id="a failure's stay"),
+    ],
+)
+def test_an_event_waits_for_its_trace_and_goes_with_it(
+    nothing: Bench, attributes: dict[str, object], expected: list[str]
+) -> None:
+    delivered: list[str] = []
+    with nothing.tracer.start_as_current_span("invoke_workflow g") as span:
+        trace_id = span.get_span_context().trace_id
+        nothing.tail.hold(trace_id, lambda: delivered.append("a"))
+        with nothing.tracer.start_as_current_span("node 0"):
+            nothing.tail.hold(trace_id, lambda: delivered.append("b"))
+        assert delivered == []
+        span.set_attributes(attributes)  # type: ignore[arg-type]
+
+    assert delivered == expected
+    nothing.tail.hold(trace_id, lambda: delivered.append("late"))
+    assert delivered == expected + ["late"] * bool(expected)
+
+
+def test_events_count_towards_what_a_trace_may_hold() -> None:
+    bench = Bench(1.0, max_spans=10)
+    delivered: list[int] = []
+    with bench.tracer.start_as_current_span("invoke_workflow g") as span:
+        for n in range(25):
+            bench.tail.hold(span.get_span_context().trace_id, lambda n=n: delivered.append(n))
+        assert delivered == list(range(20))
+
+    assert delivered == list(range(25))
+
+
+def test_a_sampler_that_stands_aside_lets_every_event_go(nothing: Bench) -> None:
+    delivered: list[int] = []
+    nothing.tail.keep_all()
+    nothing.tail.hold(2**64 - 1, lambda: delivered.append(1))
+
+    assert delivered == [1]

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -34,6 +34,7 @@ class State(TypedDict, total=False):
     question: str
     query: str
     documents: list[Document]
+    topic: str
     outcome: str
     reply: str
 
@@ -138,6 +139,75 @@ def test_tail_sampling_drops_answers_and_keeps_failures_while_everything_is_coun
     assert seen.trace_ids == {failed.trace_id}
     (family,) = [f for f in registry.collect() if f"{f.name}_total" == names.TURNS]
     assert sum(s.value for s in family.samples if s.name == names.TURNS) == 11
+
+
+def ask(graph: Any, question: str) -> None:
+    with suppress(ValueError):
+        graph.invoke({"question": question})
+
+
+@pytest.mark.parametrize(
+    ("keep_ratio", "expected"),
+    [
+        pytest.param(1.0, ["good", "fail"], id="everything is kept"),
+        pytest.param(0.0, ["fail"], id="only failures are kept"),
+    ],
+)
+def test_events_are_kept_and_dropped_with_their_trace(
+    tmp_path: Path, keep_ratio: float, expected: list[str]
+) -> None:
+    def guard(state: State) -> dict[str, Any]:
+        if state["question"] == "fail":
+            return {"topic": "irrelevant", "outcome": "off_topic"}
+        return {"topic": "relevant", "outcome": "answered"}
+
+    graph = StateGraph(State)
+    graph.add_node("guard", guard)
+    graph.add_edge(START, "guard")
+    with collector() as seen:
+        export = make_export(
+            ExportOptions(endpoint=seen.url, keep_ratio=keep_ratio), environment={}
+        )
+        watched_guard = instrument(
+            graph.compile(name="gate"),
+            roles={"guard": names.GUARD},
+            registry=CollectorRegistry(),
+            tracer_provider=export.tracer_provider,
+            logger_provider=export.logger_provider,
+        )
+        for _ in range(3):
+            watched_guard.invoke({"question": "good"})
+            watched_guard.invoke({"question": "fail"})
+        assert export.logger_provider is not None
+        export.logger_provider.get_logger("the host's").emit(event_name="host.event")
+        export.shutdown()
+
+    assert seen.events.count(names.EVENT_EVALUATION) == 3 * len(expected)
+    assert seen.events.count("host.event") == 1
+    assert seen.names.count("invoke_workflow gate") == 3 * len(expected)
+
+
+@pytest.mark.parametrize("keep_ratio", [0.0, 0.3])
+def test_with_tail_sampling_every_exemplar_leads_to_an_exported_trace(
+    tmp_path: Path, keep_ratio: float
+) -> None:
+    linked: set[str] = set()
+    with (
+        collector() as seen,
+        watched(seen.url, tmp_path / "t.db", keep_ratio) as (graph, _, registry),
+    ):
+        for number in range(60):
+            ask(graph, "fail" if number % 10 == 0 else "How do I cancel?")
+            linked |= {
+                sample.exemplar.labels[names.EXEMPLAR_TRACE_ID]
+                for family in registry.collect()
+                for sample in family.samples
+                if sample.exemplar
+            }
+
+    assert linked
+    assert linked <= seen.trace_ids
+    assert 6 <= len(seen.trace_ids) < 60
 
 
 def telemetry_errors(registry: CollectorRegistry) -> dict[str, float]:
