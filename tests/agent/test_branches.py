@@ -22,9 +22,9 @@ class Web(BaseRetriever):
 
     def _get_relevant_documents(
         self,
-        query: str,  # noqa: ARG002 - one page whatever is asked
+        query: str,
         *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
+        run_manager: CallbackManagerForRetrieverRun,
     ) -> list[Document]:
         text = "Discounts for students\n\nWe offer students a discount of 10 % on every plan."
         return [Document(page_content=text, id="students")]
