@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
@@ -13,20 +14,20 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
-from agent.answer import Answer
 from agent.api import create_app
+from agent.compose import ROLES
 from agent.context import AgentContext
 from agent.conversing import Conversing
-from agent.errors import RetrieverError, UnknownGoldenQuestionError
 from agent.graph import build_graph
-from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
 from agent.memory.local import LocalStore
 from agent.memory.memory import Memory
-from agent.memory.thread import Thread
 from agent.models.support import SupportModel
 from agent.service import SupportAgent
+from telemetry.callers import CallersTrace
 from telemetry.instrumentation import instrument
+from telemetry.testing import Kit
 
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
 
 
@@ -38,8 +39,10 @@ def exposition(registry: CollectorRegistry) -> Any:
     return expose
 
 
-def client(asked: Any, registry: CollectorRegistry | None = None) -> httpx.AsyncClient:
-    app = create_app(asked, exposition(registry or CollectorRegistry()))
+def client(
+    asking: Conversing, registry: CollectorRegistry | None = None, **options: Any
+) -> httpx.AsyncClient:
+    app = create_app(asking, exposition(registry or CollectorRegistry()), **options)
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app, raise_app_exceptions=False),
         base_url="http://service",
@@ -54,24 +57,6 @@ def asking(agent: SupportAgent) -> Conversing:
 def scripted() -> Conversing:
     context = make_context({"grade": {"relevant": "yes"}})
     return asking(SupportAgent(graph=build_graph(), context=context))
-
-
-class Recorder:
-    """Answers with the question, or fails; keeps the threads that it was asked in."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.threads: list[str | None] = []
-        self._error = error
-
-    async def ask(self, question: str, *, thread: Thread | None = None) -> Answer:
-        self.threads.append(thread.id if thread else None)
-        if self._error is not None:
-            raise self._error
-        return Answer(question=question, outcome="answered", reason=None, reply=f"re {question}")
-
-    async def ping(self) -> None:
-        if self._error is not None:
-            raise self._error
 
 
 class BlockingChat(BaseChatModel):
@@ -139,49 +124,6 @@ async def test_a_refused_body_is_not_repeated_in_the_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "code"),
-    [
-        pytest.param(
-            UnknownGoldenQuestionError("q?", "golden.yaml"), 422, "unknown_golden_question",
-            id="the-golden-model-does-not-know-it",
-        ),
-        pytest.param(RetrieverError(OSError()), 500, "retriever_error", id="our-own-failure"),
-        pytest.param(
-            ConversationBusyError(1.0), 503, "conversation_busy", id="another-turn-is-under-way"
-        ),
-    ],
-)  # fmt: skip
-async def test_an_error_of_ours_keeps_its_code(error: Exception, status: int, code: str) -> None:
-    async with client(Recorder(error)) as http:
-        reply = await http.post("/ask", json={"question": "q?"})
-
-    assert (reply.status_code, reply.json()["code"]) == (status, code)
-
-
-async def test_a_question_is_asked_in_its_thread_or_on_its_own() -> None:
-    asked = Recorder()
-    async with client(asked) as http:
-        for thread in ("a", None):
-            await http.post("/ask", json={"question": "q?", "thread_id": thread})
-
-    assert asked.threads == ["a", None]
-
-
-async def test_a_memory_that_cannot_be_reached_is_told_by_the_readiness_probe_alone() -> None:
-    async with client(Recorder(MemoryUnavailableError("a store", "it is away"))) as http:
-        replies = [await http.get(path) for path in ("/readyz", "/healthz")]
-
-    assert [reply.status_code for reply in replies] == [503, 200]
-    assert replies[0].json()["code"] == "memory_unavailable"
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-async def test_probes_are_answered(path: str) -> None:
-    async with client(Recorder()) as http:
-        assert (await http.get(path)).status_code == 200
-
-
-@pytest.mark.parametrize(
     ("path", "accept", "content_type"),
     [
         pytest.param("/metrics", "", "text/plain", id="plain-text"),
@@ -195,7 +137,7 @@ async def test_metrics_are_there_without_a_redirect(
 ) -> None:
     registry = CollectorRegistry()
     instrument(build_graph(), roles={}, registry=registry)
-    async with client(Recorder(), registry) as http:
+    async with client(scripted(), registry) as http:
         reply = await http.get(path, headers={"Accept": accept} if accept else {})
 
     assert (reply.status_code, reply.headers.get("location")) == (200, None)
@@ -217,3 +159,60 @@ async def test_probes_and_metrics_are_answered_while_a_turn_waits_for_a_blocking
 
     assert ([r.status_code for r in replies], is_waiting) == ([200, 200], True)
     assert reply.json()["outcome"] == "answered"
+
+
+def watched(kit: Kit, replies: dict[str, Any] | None = None) -> Conversing:
+    context = make_context({"grade": {"relevant": "yes"}, **(replies or {})})
+    roles = {node: role for node, role in ROLES.items() if node in build_graph().nodes}
+    graph = kit.watch(build_graph(), roles)
+    return asking(SupportAgent(graph=graph, context=context))
+
+
+@pytest.mark.parametrize("path", ["/ask", "/ask/stream", "/v1/chat/completions"])
+async def test_the_callers_span_is_the_parent_of_the_turns(path: str) -> None:
+    kit = Kit()
+    body = {"question": "q?"} if "chat" not in path else {
+        "stream": True, "messages": [{"role": "user", "content": "q?"}]
+    }  # fmt: skip
+    async with client(watched(kit), around=CallersTrace) as http:
+        reply = await http.post(path, json=body, headers={"traceparent": f"00-{TRACE}-{SPAN}-01"})
+    (turn,) = [span for span in kit.spans if span.name.startswith("invoke_workflow")]
+
+    assert reply.status_code == 200
+    assert turn.parent is not None
+    assert (f"{turn.parent.trace_id:032x}", f"{turn.parent.span_id:016x}") == (TRACE, SPAN)
+    assert {f"{span.context.trace_id:032x}" for span in kit.spans} == {TRACE}
+
+
+async def test_a_traceparent_that_is_none_begins_a_trace_of_its_own() -> None:
+    kit = Kit()
+    async with client(watched(kit), around=CallersTrace) as http:
+        await http.post("/ask", json={"question": "q?"}, headers={"traceparent": "00-zz"})
+    (turn,) = [span for span in kit.spans if span.name.startswith("invoke_workflow")]
+
+    assert turn.parent is None
+
+
+async def test_judges_tokens_never_leave_and_the_stream_says_what_the_reply_says() -> None:
+    async with client(scripted()) as http:
+        told = await http.post("/ask/stream", json={"question": "q?"})
+        reply = (await http.post("/ask", json={"question": "q?"})).json()["reply"]
+    events = [json.loads(line[6:]) for line in told.text.split("\n") if line.startswith("data: ")]
+
+    assert "".join(event.get("text", "") for event in events) == reply == "It is so [a]."
+
+
+async def test_half_a_surrogate_pair_is_refused_and_never_echoed() -> None:
+    async with client(scripted()) as http:
+        headers = {"Content-Type": "application/json"}
+        bodies = [b'{"question": "\\ud83d"}', b'{"question": "q?", "\\ud83d": 1}']
+        replies = [await http.post("/ask", content=body, headers=headers) for body in bodies]
+
+    assert [reply.status_code for reply in replies] == [422, 422]
+    assert [reply.json()["code"] for reply in replies] == ["invalid_question", "invalid_request"]
+
+
+async def test_fastapis_own_telemetry_is_off() -> None:
+    app = create_app(scripted(), exposition(CollectorRegistry()))
+
+    assert not any(app._telemetry[name] for name in ("tracing", "metrics", "logs"))
