@@ -40,6 +40,8 @@ class Observation:
     input_tokens: int | None = None
     """Of all model calls of the turn; None when no model told."""
     output_tokens: int | None = None
+    record_id: str | None = None
+    """Of the turn's record; None when none is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +80,7 @@ def with_observation(answer: Answer, seen: Observation | None) -> Answer:
             answer.attempts, seen.similarities, seen.synonym_swaps, strict=False
         )
     )
-    return replace(
-        answer, trace_id=seen.trace_id, attempts=attempts or answer.attempts, seen=seen
-    )
+    return replace(answer, trace_id=seen.trace_id, attempts=attempts or answer.attempts, seen=seen)
 
 
 def answer_from_state(

@@ -42,7 +42,7 @@ def create_app(
     checks: Mapping[str, Check] | None = None,
     around: Callable[[ASGIApp], ASGIApp] | None = None,
 ) -> FastAPI:
-    """Return the service.
+    """Return the service; its desk is `app.state.desk`, for what asks beside the API.
 
     Args:
         asking: Answers every question and keeps the conversations.
@@ -69,6 +69,7 @@ def create_app(
         turns=AnsweredTurns(),
         turn_seconds=limits.turn_timeout_seconds,
     )
+    app.state.desk = desk
     for routes in (
         asking_routes(desk),
         conversation_routes(desk),

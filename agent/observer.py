@@ -21,9 +21,8 @@ class Observer:
 
     def put(self, turn: Turn, findings: Sequence[Finding] = ()) -> None:
         """Take a finished turn from the instrumentation."""
-        _LAST.set(_observation(turn))
-        if self.records is not None:
-            self.records.put(turn, findings)
+        record_id = self.records.put(turn, findings) if self.records is not None else None
+        _LAST.set(_observation(turn, record_id if isinstance(record_id, str) else None))
 
     def take(self) -> Observation | None:
         """Return what was seen of the turn that has just ended, once."""
@@ -35,9 +34,10 @@ class Observer:
 _LAST: ContextVar[Observation | None] = ContextVar("loopscope_last_observation", default=None)
 
 
-def _observation(turn: Turn) -> Observation:
+def _observation(turn: Turn, record_id: str | None) -> Observation:
     return Observation(
         trace_id=turn.trace_id,
+        record_id=record_id,
         span_id=turn.span_id,
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,

@@ -165,6 +165,25 @@ class Settings(BaseSettings):
         max_length=64,
         description="The label `version` of metrics and spans: what was deployed.",
     )
+    console: Literal["on", "read_only", "off"] = Field(
+        default="on",
+        description="The pages of `serve` in the browser; `read_only` shows and takes nothing.",
+    )
+    operators: str = Field(
+        default="",
+        description="Callers, with commas between, whose console shows everybody's turns; where "
+        "there are no keys, everyone's does.",
+    )
+    trace_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://.*\{trace_id\}",
+        description="Where the console finds a trace: a URL with `{trace_id}` in it.",
+    )
+    prometheus_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="Prometheus that the console's diagnosis asks; default: the turn records.",
+    )
     local_only: bool = Field(
         default=False,
         description="Switch off tracers beside ours, such as LangSmith, that a variable turned on.",

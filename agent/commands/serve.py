@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
 from typing import Final
 
 import click
+from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from agent.api import create_app
 from agent.commands.options import agent_options
@@ -24,10 +27,14 @@ from agent.server import Service, address, is_loopback, listen, run
 from agent.service import SupportAgent
 from agent.settings import NO_RECORDS, Settings
 from telemetry.callers import CallersTrace
+from telemetry.records import open_reader
 
 ANYONE: Final = (
     "LOOPSCOPE_API_KEYS is not set: everyone who reaches this address may ask, and all are one "
     "anonymous caller with one list of conversations"
+)
+NO_CONSOLE: Final = (
+    "The console is not installed, so / has no pages. For them: pip install 'loopscope[console]'"
 )
 
 
@@ -71,9 +78,9 @@ def serve(
 
         @asynccontextmanager
         async def opened() -> AsyncIterator[Service]:
-            async with open_memory(settings.memory) as memory:
+            async with open_memory(settings.memory) as memory, AsyncExitStack() as pages:
                 asked = _asked(composition, injection, is_healthy=start_healthy)
-                service = _service(composition, memory, asked, callers)
+                service = await _service(composition, memory, asked, callers, pages)
                 if not callers.are_known and not is_loopback(listening):
                     click.echo(ANYONE, err=True)
                 click.echo(f"Loopscope answers at {address(listening)}")
@@ -91,8 +98,12 @@ def _asked(
     return GameDay(composition, composition.settings, injection, is_on=not is_healthy)
 
 
-def _service(
-    composition: Composition, memory: Memory, asked: GameDay | SupportAgent, callers: Callers
+async def _service(
+    composition: Composition,
+    memory: Memory,
+    asked: GameDay | SupportAgent,
+    callers: Callers,
+    pages: AsyncExitStack,
 ) -> Service:
     """Return the service, with a fault to switch when one is given."""
     settings = composition.settings
@@ -111,8 +122,39 @@ def _service(
         checks={"index": composition.check_index},
         around=CallersTrace,
     )
+    served = await _with_console(app, composition, conversing, callers, pages)
     return Service(
-        app=game_day.around(app) if game_day else app,
+        app=game_day.around(served) if game_day else served,
         stop=conversing.stop,
         switch=game_day.toggle if game_day else None,
     )
+
+
+async def _with_console(
+    app: FastAPI,
+    composition: Composition,
+    conversing: Conversing,
+    callers: Callers,
+    pages: AsyncExitStack,
+) -> ASGIApp:
+    """Return the service with its pages in front, where they are wanted and installed."""
+    settings = composition.settings
+    if settings.console == "off":
+        return app
+    if find_spec("nicegui") is None:
+        click.echo(NO_CONSOLE, err=True)
+        return app
+    from agent.console.mount import Console  # takes a second to import
+    from agent.console.sources import Sources
+
+    sources = Sources(
+        desk=app.state.desk,
+        conversations=conversing,
+        composition=composition,
+        reader=open_reader(settings.records) if settings.records != NO_RECORDS else None,
+        callers=callers,
+        operators=frozenset(name.strip() for name in settings.operators.split(",")) - {""},
+    )
+    console = Console(app, sources)
+    await pages.enter_async_context(console.opened())
+    return console

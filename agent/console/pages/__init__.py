@@ -1,0 +1,1 @@
+"""One module a page; each has a `build` that draws it from the `Sources`."""

@@ -1,0 +1,134 @@
+"""Ask: a chat whose every reply stands beside the path that led to it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+
+from nicegui import ui
+
+from agent.console import words
+from agent.console.frame import frame, note, text
+from agent.console.sources import Sources
+from agent.console.steps import ShownTurn, Visit, of_answer, steps_of, timed
+from agent.console.waterfall import draw_end, draw_steps
+from agent.errors import AgentError
+from agent.events import NodeStarted, Token, Withdrawn
+from agent.http.desk import Answered
+from agent.memory.thread import Thread
+
+LEAD = "Ask about the documents. Each reply stands beside the steps that led to it and their cost."
+EXAMPLES = (
+    "Can I export my data after I cancel my plan?",
+    "What happens if my server goes down?",
+    "Do you offer a student discount?",
+    "What's the weather like today?",
+)
+_SHOW = "getHtmlElement(%d)?.scrollIntoView({behavior: 'smooth', block: 'start'})"
+
+
+def build(sources: Sources, caller: str) -> None:
+    """Draw the page for a caller: a new conversation."""
+    with frame("/", "Ask", LEAD):
+        if sources.is_read_only:
+            note("This console is read-only: it takes no questions.")
+            return
+        _Chat(sources, caller).draw()
+
+
+class _Chat:
+    """One conversation in one tab."""
+
+    def __init__(self, sources: Sources, caller: str) -> None:
+        self._sources = sources
+        self._caller = caller
+        self._thread = Thread.new(caller)
+        self._is_busy = False
+
+    def draw(self) -> None:
+        self._turns = ui.element("section").props('aria-label="Conversation" aria-live="polite"')
+        with self._turns:
+            self._hint = ui.element("div").classes("row")
+            with self._hint:
+                text("Try one of these:", "soft small", tag="span")
+                for example in EXAMPLES:
+                    ui.button(example, on_click=lambda _, q=example: self._ask(q)).props(
+                        "outline dense no-caps padding='4px 12px'"
+                    )
+        with ui.element("div").classes("ask-bar"), ui.element("div").classes("row"):
+            self._field = ui.input(placeholder="Ask a question and press Enter")
+            self._field.props('outlined dense autofocus aria-label="Question"').classes("grow")
+            self._send = ui.button("Ask").props("unelevated")
+            self._field.on("keydown.enter", self._ask_field)
+            self._send.on_click(self._ask_field)
+
+    async def _ask_field(self) -> None:
+        await self._ask(self._field.value or "")
+
+    async def _ask(self, question: str) -> None:
+        if self._is_busy or not question.strip():
+            return
+        self._is_busy = True
+        self._hint.set_visibility(False)
+        self._field.value = ""
+        self._send.disable()
+        try:
+            with self._turns:
+                await _Reply(self._sources, self._caller, self._thread, question).run()
+        finally:
+            self._is_busy = False
+            self._send.enable()
+
+
+class _Reply:
+    """One question on the page, and its answer as it comes."""
+
+    def __init__(self, sources: Sources, caller: str, thread: Thread, question: str) -> None:
+        self._sources, self._caller, self._thread = sources, caller, thread
+        self._question = question
+        self._card = ui.element("article").classes("panel two")
+        with self._card:
+            with ui.element("div"):
+                text(question, "ask-q text")
+                self._reply = ui.label("").classes("text")
+                self._doing = text("Waiting for a place …", "soft small").props('role="status"')
+            self._beside = ui.element("div")
+
+    async def run(self) -> None:
+        """Ask, show what is told meanwhile, and draw the end."""
+        began, starts = time.perf_counter(), list[tuple[str, int, float]]()
+        events = self._sources.desk.stream(self._question, caller=self._caller, thread=self._thread)
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    match event:
+                        case NodeStarted():
+                            starts.append((event.node, event.attempt, time.perf_counter() - began))
+                            self._say(f"{words.node(event.node)} …")
+                        case Token():
+                            self._reply.text += event.text
+                        case Withdrawn():
+                            self._reply.text = ""
+                        case Answered():
+                            path = timed(starts, time.perf_counter() - began)
+                            self._end(of_answer(event.answer), path)
+        except AgentError as error:  # the edge: a refusal is shown where the reply would be
+            self._doing.delete()
+            with self._beside:
+                note(str(error), is_bad=True)
+
+    def _say(self, doing: str) -> None:
+        self._doing.say(doing)
+
+    def _end(self, turn: ShownTurn, path: list[Visit]) -> None:
+        self._doing.delete()
+        self._reply.text = turn.reply or ""
+        with self._beside:
+            draw_end(
+                turn,
+                self._sources.settings.trace_url,
+                permalink=self._sources.may_see_turns(self._caller),
+            )
+            whole = max([turn.duration_seconds, *(visit.ended or 0.0 for visit in path)])
+            draw_steps(steps_of(turn, path), whole)
+        ui.run_javascript(_SHOW % self._card.id)

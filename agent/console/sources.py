@@ -1,0 +1,60 @@
+"""Where the pages get what they show: one value, built by `serve` and handed to every page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.compose import Composition
+from agent.events import Event
+from agent.http.callers import Callers
+from agent.http.desk import Answered
+from agent.memory.memory import Message
+from agent.memory.thread import Thread
+from agent.settings import Settings
+from telemetry.records import RecordReader
+
+
+class Asks(Protocol):
+    """Takes questions within the limits of the service: `agent.http.desk.Desk`."""
+
+    def stream(
+        self, question: str, *, caller: str, thread: Thread | None = None
+    ) -> AsyncGenerator[Event | Answered, None]:
+        """Answer a question and tell of it; closing the stream cancels the turn."""
+
+
+class Remembers(Protocol):
+    """Keeps conversations: `agent.conversing.Conversing`."""
+
+    async def messages(self, thread: Thread) -> list[Message]:
+        """Return what was said in a conversation, oldest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What the pages read and ask."""
+
+    desk: Asks
+    conversations: Remembers
+    composition: Composition
+    reader: RecordReader | None
+    """None when no records are kept."""
+    callers: Callers
+    operators: frozenset[str] = field(default=frozenset())
+    """Callers who may see everybody's turns; without keys everyone may."""
+
+    @property
+    def settings(self) -> Settings:
+        """The user's settings."""
+        return self.composition.settings
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the console shows and takes nothing, as on a wallboard."""
+        return self.settings.console == "read_only"
+
+    def may_see_turns(self, caller: str) -> bool:
+        """Whether a caller may see the turns of others."""
+        return not self.callers.are_known or caller in self.operators
