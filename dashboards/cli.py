@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -83,8 +84,20 @@ def generate(settings: Settings, out: Path | None) -> None:
 def check(settings: Settings, out: Path | None) -> None:
     """Compare the files with what would be generated; exit 1 and name each that differs."""
     files = generated(settings)
-    Tree(out).check(files)
+    Tree(out).check(files, repair=_as_typed(generate))
     click.echo(f"{len(files)} files are up to date", err=True)
+
+
+def _as_typed(command: click.Command) -> str:
+    """Return the line that runs a command with the options of the one that is running."""
+    given = click.get_current_context().params
+    options = [
+        word
+        for parameter in command.params
+        if (value := given.get(str(parameter.name))) is not None
+        for word in (parameter.opts[0], str(value))
+    ]
+    return shlex.join(["loopscope", "dashboards", str(command.name), *options])
 
 
 dashboards.add_command(render)

@@ -167,9 +167,9 @@ class OutdatedFilesError(DashboardsError):
     code = "outdated_files"
     exit_code = 1
 
-    def __init__(self, differences: Iterable[str]) -> None:
+    def __init__(self, differences: Iterable[str], *, repair: str) -> None:
         self.differences = tuple(differences)
         super().__init__(
             "generated files are out of date: " + "; ".join(self.differences) + ". "
-            "Run `loopscope dashboards generate`, and delete the files no longer generated."
+            f"Run `{repair}`, and delete the files no longer generated."
         )

@@ -44,8 +44,12 @@ class Tree:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(data)
 
-    def check(self, files: Mapping[str, str]) -> None:
+    def check(self, files: Mapping[str, str], *, repair: str) -> None:
         """Compare what is there with what would be generated.
+
+        Args:
+            files: What would be generated, path to text.
+            repair: The command that writes these files; the error tells it.
 
         Raises:
             OutdatedFilesError: Files are missing, differ, or are no longer generated; each is
@@ -63,7 +67,7 @@ class Tree:
             if place not in expected
         ]
         if differences:
-            raise OutdatedFilesError(differences)
+            raise OutdatedFilesError(differences, repair=repair)
 
     def _present(self, expected: Mapping[Path, bytes]) -> list[Path]:
         """Return the files in every folder that something is generated into."""

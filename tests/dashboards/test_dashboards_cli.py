@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import yaml
@@ -14,19 +16,24 @@ def run(*arguments: str | Path) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_generate_then_check(tmp_path: Path) -> None:
-    code, out, err = run("generate", "--out", tmp_path)
+def test_generate_then_check_that_tells_the_command_which_repairs(tmp_path: Path) -> None:
+    options = ("--rule-name", "mine", "--out", tmp_path / "my rules")
+    code, out, err = run("generate", *options)
 
     assert (code, out) == (0, "")
     assert err.endswith("files are up to date\n")
 
-    (tmp_path / "prometheus" / "synonym_swap.yml").write_text("mine\n")
-    code, out, err = run("check", "--out", tmp_path)
+    (tmp_path / "my rules" / "prometheus" / "synonym_swap.yml").write_text("mine\n")
+    code, out, err = run("check", *options)
 
     assert (code, out) == (1, "")
     assert err.startswith(
         "error: generated files are out of date: prometheus/synonym_swap.yml differs."
     )
+    (advice,) = re.findall("`(.*)`", err)
+    program, group, command, *given = shlex.split(advice)
+    assert (program, group, command) == ("loopscope", "dashboards", "generate")
+    assert sorted(given) == sorted(map(str, options))
 
 
 def test_the_committed_files_pass_the_check() -> None:

@@ -9,6 +9,7 @@ from dashboards.generators import GENERATORS
 from dashboards.output import Tree
 from dashboards.settings import Settings
 
+REPAIR = "loopscope dashboards generate --out rules"
 FILES = {"prometheus/a.yml": "a\n", "runbooks/a.md": "# A\n", "failures.json": "{}\n"}
 
 
@@ -23,7 +24,7 @@ def test_a_checkout_keeps_runbooks_with_its_documents(checkout: Path) -> None:
 
     assert (checkout / "dashboards/generated/prometheus/a.yml").read_text() == "a\n"
     assert (checkout / "docs/runbooks/a.md").read_text() == "# A\n"
-    Tree(checkout=checkout).check(FILES)
+    Tree(checkout=checkout).check(FILES, repair=REPAIR)
 
 
 def test_a_folder_of_ones_own_gets_everything(tmp_path: Path) -> None:
@@ -52,12 +53,12 @@ def test_each_difference_is_named(tmp_path: Path) -> None:
     (tmp_path / "prometheus/old.yml").touch()
 
     with pytest.raises(OutdatedFilesError) as caught:
-        Tree(tmp_path).check(FILES)
+        Tree(tmp_path).check(FILES, repair=REPAIR)
 
     assert str(caught.value) == (
         "generated files are out of date: prometheus/a.yml differs; runbooks/a.md is missing; "
-        "prometheus/old.yml is no longer generated. Run `loopscope dashboards generate`, and "
-        "delete the files no longer generated."
+        "prometheus/old.yml is no longer generated. "
+        "Run `loopscope dashboards generate --out rules`, and delete the files no longer generated."
     )
 
 
@@ -66,7 +67,7 @@ def test_line_ends_count(tmp_path: Path) -> None:
     (tmp_path / "failures.json").write_bytes(b"{}\r\n")
 
     with pytest.raises(OutdatedFilesError, match=r"failures\.json differs"):
-        Tree(tmp_path).check(FILES)
+        Tree(tmp_path).check(FILES, repair=REPAIR)
 
 
 def test_outside_a_checkout_a_folder_must_be_named(tmp_path: Path) -> None:
