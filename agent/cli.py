@@ -17,6 +17,10 @@ from agent.commands.output import visible
 COMMANDS: Final = {
     "ask": ("agent.commands.ask:ask", "Answer a question, or a file of them."),
     "config": ("agent.commands.config:config", "Print the settings in effect."),
+    "compare": (
+        "telemetry.compare.command:compare",
+        "Say whether a change made it worse, and what is to blame.",
+    ),
     "dashboards": ("dashboards.cli:dashboards", "Generate dashboards, alerts and runbooks."),
     "demo": ("agent.commands.demo:demo", "Show every failure and its alert on this machine."),
     "doctor": ("agent.commands.doctor:doctor", "Say which hop of the telemetry works."),

@@ -112,7 +112,11 @@ def compare(
         found = _told(lambda: _from_records(source, sides, graph, margins, measures))
     else:
         url = prometheus_url or ""
-        found = _told(lambda: compare_prometheus(url, sides, graph, job, margins, measures))
+        found = _told(
+            lambda: compare_prometheus(
+                url, sides, graph=graph, job=job, margins=margins, measures=measures
+            )
+        )
     if html is not None:
         html.write_text(page(found), encoding="utf-8")
     _print(found, wants_json=wants_json, wants_markdown=wants_markdown)
@@ -158,8 +162,8 @@ def _from_records(
         source = RecordsSource.of(reader, graph)
         change = None
         if sides is None:
-            *around, change = source.windows_around_change(length, guard)
-            sides = (around[0], around[1])
+            first, second, change = source.windows_around_change(length, guard)
+            sides = (first, second)
         before, after = source.side("before", sides[0]), source.side("after", sides[1])
     if change is None and (sides[0].labels or sides[1].labels):
         before, after = without_guard(before, after, guard)

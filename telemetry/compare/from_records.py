@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from telemetry.compare.change import Build, Change, last_change
+from telemetry.compare.change import Change, last_change
 from telemetry.compare.observed import UNFINISHED, Observed, measure, observe
 from telemetry.compare.side import Side
-from telemetry.compare.window import LABELS, Window, moment
+from telemetry.compare.window import LABELS, Window, around, moment
 from telemetry.errors import CompareInputError, NoChangeError
 from telemetry.records import RecordReader, Selection, TurnRecord
 
@@ -66,15 +66,7 @@ class RecordsSource:
         if change is None:
             build = dict(zip(LABELS, turns[-1][1], strict=True)) if turns else {}
             raise NoChangeError(_told(build), moment(turns[0][0]) if turns else "never")
-        before = Window(
-            labels=_labels(change.before),
-            since=change.at - guard - length,
-            until=change.at - guard,
-        )
-        after = Window(
-            labels=_labels(change.after), since=change.at + guard, until=change.at + guard + length
-        )
-        return before, after, change
+        return *around(change, guard, length), change
 
     def side(self, name: str, window: Window) -> Side:
         """Return one side.
@@ -150,10 +142,6 @@ def without_guard(before: Side, after: Side, guard: float) -> tuple[Side, Side]:
 def _value(record: TurnRecord, label: str) -> str:
     value = record.version if label == "version" else getattr(record.labels, label)
     return value or ""
-
-
-def _labels(build: Build) -> dict[str, str]:
-    return dict(zip(LABELS, build, strict=True))
 
 
 def _told(labels: dict[str, str]) -> str:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from telemetry import names
+from telemetry.compare.change import Change
 from telemetry.errors import CompareInputError
 
 LABELS: Final = (
@@ -107,6 +108,24 @@ def read_duration(option: str, text: str) -> float:
             option, text, "a number with s, m, h, d or w", "Write for example 90s or 6h."
         )
     return float(found[1]) * _SECONDS[found[2]]
+
+
+def around(change: Change, guard: float, length: float) -> tuple[Window, Window]:
+    """Return the sides of a change: the build before it and the one after it.
+
+    Args:
+        change: The change.
+        guard: Seconds left out on either side.
+        length: Seconds of either side at most.
+    """
+    first, second = (
+        dict(zip(LABELS, build, strict=True)) for build in (change.before, change.after)
+    )
+    start, end = change.at - guard, change.at + guard
+    return (
+        Window(labels=first, since=start - length, until=start),
+        Window(labels=second, since=end, until=end + length),
+    )
 
 
 def refuse_overlap(before: Window, after: Window) -> None:

@@ -88,7 +88,7 @@ def side(told: Side) -> str:
 
 def headline(comparison: Comparison) -> str:
     """Return the verdict in a sentence: what, since when, and what is to blame."""
-    parts = [comparison.verdict]
+    parts: list[str] = [comparison.verdict]
     which = [f.measure.label for f in comparison.findings if f.verdict == comparison.verdict]
     if comparison.verdict in ("worse", "better"):
         parts[0] += f": {', '.join(which)}"

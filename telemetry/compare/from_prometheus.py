@@ -1,0 +1,218 @@
+"""Both sides from Prometheus: raw samples of the counters, summed by us."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from telemetry import names
+from telemetry.compare.change import Change
+from telemetry.compare.comparison import Comparison, compare
+from telemetry.compare.counted import METRICS, measure
+from telemetry.compare.counters import Counters, Gain, Series
+from telemetry.compare.measures import Measure
+from telemetry.compare.side import Side
+from telemetry.compare.window import LABELS, Window, around
+from telemetry.errors import CompareInputError, NoChangeError
+from telemetry.fetch import fetch
+
+SLICE_SECONDS: Final = 600.0
+"""Samples fetched at once; chosen by us: 20 replicas scraped each 15 s are then about 3 MB."""
+LOOK_BACK: Final = "1d"
+"""How long before a window a series may have been scraped last and still be known."""
+TIMEOUT_SECONDS: Final = 30.0
+
+Samples = dict[Series, list[tuple[float, float]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrometheusSource:
+    """The series of one graph of one job."""
+
+    url: str
+    graph: str
+    job: str
+
+    @classmethod
+    def of(
+        cls, url: str, graph: str | None, job: str | None, since: float, until: float
+    ) -> PrometheusSource:
+        """Return the source; graph and job need not be named when there is only one.
+
+        Raises:
+            CompareInputError: There are several, or none of that name.
+            FetchError: Prometheus does not answer.
+        """
+        query = {"match[]": names.BUILD_INFO, "start": since, "end": until}
+        known = _data(f"{url.rstrip('/')}/api/v1/series?{urlencode(query)}")
+        picked = {
+            "graph": _only("--graph", graph, {found.get("graph", "") for found in known}),
+            "job": _only("--job", job, {found.get("job", "") for found in known}),
+        }
+        return cls(url=url.rstrip("/"), **picked)
+
+    def builds(self, since: float, until: float) -> Samples:
+        """Return the raw samples of `rag_build_info`."""
+        samples: Samples = defaultdict(list)
+        for start, end in _slices(since, until):
+            for series, found in self._raw(names.BUILD_INFO, start, end).items():
+                samples[series] += found
+        return samples
+
+    def gains(self, since: float, until: float) -> Iterator[Gain]:
+        """Yield everything counted after `since` and up to `until`."""
+        pattern = "|".join((*METRICS, names.BUILD_INFO))
+        counters = Counters()
+        for found in self._query(f"last_over_time({self._selector(pattern)}[{LOOK_BACK}])", since):
+            counters.remember(Series.of(found["metric"]), float(found["value"][1]))
+        for start, end in _slices(since, until):
+            yield from counters.read(self._raw(pattern, start, end))
+
+    def _raw(self, pattern: str, start: float, end: float) -> Samples:
+        """Return samples after `start` and up to `end`; Prometheus 2 and 3 differ at the start."""
+        length = math.ceil(1000 * (end - start))
+        found = self._query(f"{self._selector(pattern)}[{length}ms]", end)
+        return {
+            Series.of(one["metric"]): [
+                (float(at), float(value)) for at, value in one["values"] if start < at <= end
+            ]
+            for one in found
+        }
+
+    def _selector(self, pattern: str) -> str:
+        graph, job = json.dumps(self.graph), json.dumps(self.job)
+        return f'{{__name__=~"{pattern}",graph={graph},job={job}}}'
+
+    def _query(self, expression: str, at: float) -> list[Any]:
+        query = urlencode({"query": expression, "time": f"{at:.3f}"})
+        return list(_data(f"{self.url}/api/v1/query?{query}")["result"])
+
+
+def compare_prometheus(
+    url: str,
+    sides: tuple[Window, Window] | None,
+    *,
+    graph: str | None,
+    job: str | None,
+    margins: tuple[float, float],
+    measures: Sequence[Measure],
+) -> Comparison:
+    """Compare two sides of what Prometheus holds.
+
+    Args:
+        url: Base URL.
+        sides: Which turns; None for around the last change.
+        graph: Which graph; None for the only one.
+        job: Which job; None for the only one.
+        margins: Guard, and longest side when the time is open, in seconds.
+        measures: What to compare.
+
+    Raises:
+        CompareInputError: A label has a value that is not there.
+        NoChangeError: There is one build only.
+        FetchError: Prometheus does not answer.
+    """
+    guard, length = margins
+    now = time.time()
+    since, until = _hull(sides, now, length)
+    source = PrometheusSource.of(url, graph, job, since, until)
+    change = None
+    if sides is None or any(side.labels for side in sides):
+        builds = source.builds(since, until)
+        if sides is None:
+            change = _last_change(builds)
+            sides = around(change, guard, length)
+        for name, side in zip(("before", "after"), sides, strict=True):
+            _require(name, side, builds)
+    gains = list(source.gains(since, until))
+    before, after = (
+        _side(name, window, gains) for name, window in zip(("before", "after"), sides, strict=True)
+    )
+    return compare(before, after, change=change, measures=measures)
+
+
+def _side(name: str, window: Window, gains: Sequence[Gain]) -> Side:
+    meant = [gain for gain in gains if _is_meant(gain, window)]
+    turns, measured = measure(meant)
+    times = [gain.at for gain in meant if gain.series["__name__"] == names.TURNS]
+    return Side(
+        name=name,
+        about=window.told(),
+        turns=turns,
+        first=min(times, default=None),
+        last=max(times, default=None),
+        measured=measured,
+        labels={
+            label: tuple(sorted({gain.build[label] for gain in meant if gain.build}))
+            for label in LABELS
+        },
+    )
+
+
+def _is_meant(gain: Gain, window: Window) -> bool:
+    if not window.since < gain.at <= window.until:
+        return False
+    for label, value in window.labels.items():
+        own = gain.series[label] if label == names.LABEL_VERSION else ""
+        if (own or (gain.build[label] if gain.build else "")) != value:
+            return False
+    return True
+
+
+def _hull(sides: tuple[Window, Window] | None, now: float, length: float) -> tuple[float, float]:
+    """Return the time that holds both sides; what is open begins `length` before now."""
+    if sides is None:
+        return now - 2 * length, now
+    starts = [side.since if math.isfinite(side.since) else now - length for side in sides]
+    ends = [min(side.until, now) for side in sides]
+    return min(starts), max(ends)
+
+
+def _last_change(builds: Mapping[Series, Sequence[tuple[float, float]]]) -> Change:
+    """Return when a build was first seen that was not there at the first scrape."""
+    first: dict[tuple[str, ...], float] = {}
+    for series, samples in builds.items():
+        build = tuple(series[label] for label in LABELS)
+        for at, _ in samples[:1]:
+            first[build] = min(at, first.get(build, math.inf))
+    order = sorted(first, key=lambda build: first[build])
+    if len(order) < 2:
+        told = ", ".join(order[0]) if order else "nothing"
+        raise NoChangeError(told, "the beginning of the window")
+    return Change(at=first[order[-1]], before=order[-2], after=order[-1])
+
+
+def _require(side: str, window: Window, builds: Mapping[Series, object]) -> None:
+    for label, value in window.labels.items():
+        known = sorted({series[label] for series in builds})
+        if value not in known:
+            raise CompareInputError(
+                f"--{side} {label}", value, f"one of {known[:20]}", "Name a value that is there, "
+                "or a longer --window."
+            )  # fmt: skip
+
+
+def _only(option: str, wanted: str | None, known: set[str]) -> str:
+    if wanted is None and len(known) == 1:
+        return known.pop()
+    if wanted is None or wanted not in known:
+        told = f"one of {sorted(known)[:20]}" if known else "a job that exports rag_build_info"
+        raise CompareInputError(option, wanted, told, "Name one, or check the address and window.")
+    return wanted
+
+
+def _slices(since: float, until: float) -> Iterator[tuple[float, float]]:
+    start = since
+    while start < until:
+        yield start, min(start + SLICE_SECONDS, until)
+        start += SLICE_SECONDS
+
+
+def _data(url: str) -> Any:
+    return fetch(url, timeout_seconds=TIMEOUT_SECONDS).json()["data"]
