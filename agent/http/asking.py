@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
@@ -11,18 +11,21 @@ from starlette.responses import Response
 from agent.events import Event, NodeStarted, Token, Withdrawn
 from agent.http.desk import Answered, Desk
 from agent.http.replies import JsonReply
-from agent.http.schemas import ASKED, STREAM, AskReply, Question, refusals
+from agent.http.schemas import ASKED, STREAM, AskReply, Question, event_stream, refusals
 from agent.http.sse import EventStream, sse
 from agent.memory.thread import Thread
+
+EVENTS: Final = ("node", "token", "withdrawn", "final", "error")
+"""Names of the events of a stream."""
 
 
 def asking_routes(desk: Desk) -> APIRouter:
     """Return the two paths."""
     router = APIRouter(tags=["questions"])
-    by_key = Depends(desk.caller)
+    admitted = Depends(desk.admitted)
 
     @router.post("/ask", response_model=AskReply, responses=refusals(*ASKED))
-    async def ask(asked: Question, request: Request, caller: str = by_key) -> Response:
+    async def ask(asked: Question, request: Request, caller: str = admitted) -> Response:
         """Answer a question. A turn that failed is an answer too: its `outcome` says so."""
         thread = _thread(asked, caller)
         answered = await desk.ask(request, asked.question, caller=caller, thread=thread)
@@ -33,12 +36,12 @@ def asking_routes(desk: Desk) -> APIRouter:
             "description": "Server-sent events: `node` when a node begins, `token` for a further "
             "piece of the reply, `withdrawn` when the pieces so far are void, `final` with the "
             "answer of `/ask` or `error` with a refusal as the last one.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": STREAM}},
+            "content": event_stream(STREAM, EVENTS),
         }
     }
 
     @router.post("/ask/stream", response_class=Response, responses=streamed | refusals(*ASKED))
-    async def ask_stream(asked: Question, caller: str = by_key) -> Any:
+    async def ask_stream(asked: Question, caller: str = admitted) -> Any:
         """Answer a question and tell of it meanwhile; closing the connection cancels the turn."""
         thread = _thread(asked, caller)
         events = desk.stream(asked.question, caller=caller, thread=thread)

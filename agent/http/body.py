@@ -1,4 +1,4 @@
-"""Bodies: read whole before anything else, within a size and a time, and only as JSON."""
+"""Bodies: read whole before anything else, within a size and a time, and taken only as JSON."""
 
 from __future__ import annotations
 
@@ -68,11 +68,15 @@ class WholeBody:
                     is_more = message.get("more_body", False)
         except TimeoutError:
             raise SlowBodyError(self._limits.body_seconds) from None
-        _check_type(headers.get("content-type"))
         return {"type": "http.request", "body": bytes(body), "more_body": False}
 
 
-def _check_type(content_type: str | None) -> None:
+def check_type(content_type: str | None) -> None:
+    """Make sure that a body says it is JSON.
+
+    Raises:
+        MediaTypeError: It says something else, or nothing.
+    """
     kind = (content_type or "").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and "+json" in kind):
         shown = f"the content type {kind[:60]!r}" if kind else "no content type"

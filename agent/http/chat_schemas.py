@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from agent.state import Outcome
 
@@ -52,7 +52,7 @@ class ChatRequest(BaseModel):
         min_length=1,
         description="The last one, of the user, is the question; earlier ones are its history.",
     )
-    stream: bool | None = None
+    stream: StrictBool | None = None
     stream_options: dict[str, Any] | None = None
 
     @property

@@ -21,10 +21,15 @@ from agent.http.chat_schemas import MODEL, ChatMessage, ChatRequest, Completion,
 from agent.http.desk import Answered, Desk
 from agent.http.errors import MessagesError, NotFoundError
 from agent.http.replies import JsonReply
-from agent.http.schemas import ASKED, refusals
+from agent.http.schemas import ASKED, event_stream, refusals
 from agent.http.sse import EventStream, sse
 from agent.state import HISTORY_MESSAGES
 
+STREAM: Final = """data: {"object":"chat.completion.chunk","choices":[{"delta":{"content":"We"}}]}
+
+data: [DONE]
+
+"""
 DONE: Final = b"data: [DONE]\n\n"
 WITHDRAWN: Final = "\n\n(The text above is withdrawn; the answer follows.)\n\n"
 """In this form a piece that was sent cannot be taken back."""
@@ -39,17 +44,23 @@ def completion_routes(desk: Desk, *, clock: Callable[[], float] = time.time) -> 
         clock: Unix time, seconds.
     """
     router = APIRouter(prefix="/v1", tags=["chat completions"])
-    by_key = Depends(desk.caller)
+    admitted = Depends(desk.admitted)
     began = int(clock())
 
     @router.get("/models", response_model=Models, responses=refusals(401))
-    async def models(caller: str = by_key) -> Response:  # noqa: ARG001 - callers alone may ask
+    async def models(caller: str = admitted) -> Response:  # noqa: ARG001 - callers alone may ask
         """List the one model that there is."""
         model = {"id": MODEL, "object": "model", "created": began, "owned_by": MODEL}
         return JsonReply({"object": "list", "data": [model]})
 
-    @router.post("/chat/completions", response_model=Completion, responses=refusals(*ASKED, 404))
-    async def complete(asked: ChatRequest, request: Request, caller: str = by_key) -> Any:
+    streamed: dict[int | str, dict[str, Any]] = {
+        200: {"content": event_stream(STREAM, ("message",))}
+    }
+
+    @router.post(
+        "/chat/completions", response_model=Completion, responses=streamed | refusals(*ASKED, 404)
+    )
+    async def complete(asked: ChatRequest, request: Request, caller: str = admitted) -> Any:
         """Answer the last message; with `stream`, tell of it as OpenAI does."""
         if asked.model != MODEL:
             raise NotFoundError("model", f"{MODEL!r}, the only one of this service")

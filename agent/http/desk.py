@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage
 
 from agent.answer import Answer
 from agent.events import Event, Finished
+from agent.http.body import check_type
 from agent.http.callers import Callers
 from agent.http.crowd import Crowd
 from agent.http.leaving import unless_gone
@@ -79,13 +80,17 @@ class Desk:
     turn_seconds: float
     """Longest time of a question, the wait for a place included."""
 
-    def caller(self, request: Request) -> str:
-        """Return who sent a request.
+    async def admitted(self, request: Request) -> str:
+        """Return the caller who sent a request.
 
         Raises:
             UnauthorizedError: It is nobody who may.
+            MediaTypeError: Its body is no JSON.
         """
-        return self.callers.named(request.headers.get("authorization"))
+        caller = self.callers.named(request.headers.get("authorization"))
+        if request.method == "POST":
+            check_type(request.headers.get("content-type"))
+        return caller
 
     async def ask(
         self,

@@ -36,10 +36,10 @@ def feedback_routes(desk: Desk, feedback: TakesFeedback | None) -> APIRouter:
         feedback: Takes the verdicts; None for a service that is not watched.
     """
     router = APIRouter(tags=["feedback"])
-    by_key = Depends(desk.caller)
+    admitted = Depends(desk.admitted)
 
     @router.post("/feedback", response_model=TakenFeedback, responses=refusals(*BODY, 404))
-    async def give(given: GivenFeedback, caller: str = by_key) -> Response:
+    async def give(given: GivenFeedback, caller: str = admitted) -> Response:
         """Take a verdict on one of the caller's answers; the same one again changes nothing."""
         turn = desk.turns.find(caller, _id(given))
         if feedback is not None and given.verdict not in turn.verdicts:

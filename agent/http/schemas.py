@@ -50,6 +50,16 @@ event: final
 data: {"question":"Which payment methods do you take?","outcome":"answered", ...}
 
 """
+
+
+def event_stream(example: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the content of a reply of server-sent events, as OpenAPI 3.2 describes each."""
+    name = {"type": "string", "enum": list(names)}
+    data = {"type": "string", "description": "One JSON object."}
+    item = {"type": "object", "required": ["data"], "properties": {"event": name, "data": data}}
+    return {"text/event-stream": {"itemSchema": item, "example": example}}
+
+
 ID_PATTERN: Final = "^[A-Za-z0-9._~:-]+$"
 """Of a thread id, as `agent.memory.thread` checks it."""
 ThreadId = Annotated[
