@@ -9,7 +9,8 @@ LOCK := requirements.lock
 # What the image installs: no test tools, and the build backend for the package itself.
 RUNTIME_LOCK := requirements-runtime.lock
 # Debian packages of the servers that tests and demo start on loopback, each as package:command.
-SERVERS := prometheus:prometheus prometheus-alertmanager:prometheus-alertmanager chromium:chromium
+SERVERS := prometheus:prometheus prometheus-alertmanager:prometheus-alertmanager \
+    chromium:chromium postgresql:psql
 PYTEST_WORKERS ?= 2
 # What failed beside other tests is run once more alone: on a busy machine time-outs can be too short.
 AGAIN := $(BIN)/pytest --last-failed --last-failed-no-failures none

@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -71,9 +71,40 @@ def running(
                 process.wait()
 
 
+class Postgres:
+    """A PostgreSQL server of a test; `url` is that of its maintenance database."""
+
+    def __init__(self, binaries: Path, home: Path, user: str | None) -> None:
+        self._binaries, self._home, self._user = binaries, home, user
+        self._port = free_port()
+        self._run = ExitStack()
+        self.url = f"postgresql://loopscope@127.0.0.1:{self._port}/postgres"
+
+    def start(self) -> None:
+        command = [str(self._binaries / "postgres"), "-D", str(self._home / "data"),
+                   "-p", str(self._port), "-h", "127.0.0.1", "-k", str(self._home),
+                   "-c", "fsync=off"]  # fmt: skip
+        ready = [str(self._binaries / "pg_isready"), "-q", "-h", "127.0.0.1",
+                 "-p", str(self._port)]  # fmt: skip
+        log = self._home / "log"
+        self._run.enter_context(running(command, log, self._user, signal.SIGQUIT))
+        wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, "PostgreSQL")
+
+    def stop(self) -> None:
+        """Stop at once, as a crash does: no session is told, the log is replayed at the start."""
+        self._run.close()
+
+
 @contextmanager
 def postgres() -> Iterator[str]:
     """Run PostgreSQL and yield the URL of its maintenance database."""
+    with postgres_server() as server:
+        yield server.url
+
+
+@contextmanager
+def postgres_server() -> Iterator[Postgres]:
+    """Run PostgreSQL, to be stopped and started again by the test."""
     binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not binaries:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
@@ -82,18 +113,17 @@ def postgres() -> Iterator[str]:
     try:
         if user:
             os.chown(home, pwd.getpwnam(user).pw_uid, -1)
-        data, port = home / "data", free_port()
         subprocess.run(
-            [binaries[-1] / "initdb", "-D", data, "-U", "loopscope", "-A", "trust", "-E", "UTF8",
-             "--locale=C", "--no-sync"],
+            [binaries[-1] / "initdb", "-D", home / "data", "-U", "loopscope", "-A", "trust",
+             "-E", "UTF8", "--locale=C", "--no-sync"],
             check=True, capture_output=True, user=user, cwd=home,
         )  # fmt: skip
-        command = [str(binaries[-1] / "postgres"), "-D", str(data), "-p", str(port), "-h",
-                   "127.0.0.1", "-k", str(home), "-c", "fsync=off"]  # fmt: skip
-        ready = [str(binaries[-1] / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
-        with running(command, home / "log", user, signal.SIGQUIT):  # its data is thrown away
-            wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, "PostgreSQL")
-            yield f"postgresql://loopscope@127.0.0.1:{port}/postgres"
+        server = Postgres(binaries[-1], home, user)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

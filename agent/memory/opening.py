@@ -34,7 +34,13 @@ async def open_memory(setting: str = IN_PROCESS) -> AsyncIterator[Memory]:
         async with open_sqlite(setting) as sqlite:
             yield Memory(sqlite)
     elif scheme in {"postgresql", "postgres"}:
-        from agent.memory.postgres import open_postgres
+        try:
+            from agent.memory.postgres import open_postgres
+        except ImportError:
+            raise SettingsError(
+                ["memory got a PostgreSQL URL without its driver, expected: the driver installed "
+                 "(`pip install 'loopscope[postgres]'`)"]
+            ) from None  # fmt: skip
 
         async with open_postgres(setting) as postgres:
             yield Memory(postgres)
