@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 from opentelemetry import context as otel
 from opentelemetry import trace
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from telemetry.exposition import App, Message, Scope
+from telemetry.exposition import Message, Scope
+
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 _NAMES: Final = (b"traceparent", b"tracestate")
 _READER: Final = TraceContextTextMapPropagator()
@@ -25,15 +28,10 @@ class CallersTrace:
         app: What serves the request.
     """
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Callable[[Any, Any, Any], Awaitable[None]]) -> None:
         self._app = app
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         told = _told(scope)
         if not told or trace.get_current_span().get_span_context().is_valid:
