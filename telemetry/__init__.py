@@ -8,30 +8,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from telemetry.facts import Chunks, Grades, Readers, Statement, Verdict
+    from telemetry.content import ContentGate
+    from telemetry.endpoints import ExportOptions
+    from telemetry.export import setup_export
+    from telemetry.exposition import metrics_app, start_metrics_server, worker_died
+    from telemetry.facts import Chunks, Critique, Grades, Readers, Statement, Verdict
+    from telemetry.families import metric_set
     from telemetry.instrumentation import instrument, uninstrument
+    from telemetry.logs import add_trace_context
     from telemetry.readers import DEFAULT_READERS
+    from telemetry.records import RecordSink, open_reader
 
 __all__ = [
     "DEFAULT_READERS",
     "Chunks",
+    "ContentGate",
+    "Critique",
+    "ExportOptions",
     "Grades",
     "Readers",
+    "RecordSink",
     "Statement",
     "Verdict",
+    "add_trace_context",
     "instrument",
+    "metric_set",
+    "metrics_app",
+    "open_reader",
+    "setup_export",
+    "start_metrics_server",
     "uninstrument",
+    "worker_died",
 ]
 
 _HOMES = {
-    "DEFAULT_READERS": "telemetry.readers",
     "Chunks": "telemetry.facts",
+    "ContentGate": "telemetry.content",
+    "Critique": "telemetry.facts",
+    "DEFAULT_READERS": "telemetry.readers",
+    "ExportOptions": "telemetry.endpoints",
     "Grades": "telemetry.facts",
     "Readers": "telemetry.facts",
+    "RecordSink": "telemetry.records",
     "Statement": "telemetry.facts",
     "Verdict": "telemetry.facts",
+    "add_trace_context": "telemetry.logs",
     "instrument": "telemetry.instrumentation",
+    "metric_set": "telemetry.families",
+    "metrics_app": "telemetry.exposition",
+    "open_reader": "telemetry.records",
+    "setup_export": "telemetry.export",
+    "start_metrics_server": "telemetry.exposition",
     "uninstrument": "telemetry.instrumentation",
+    "worker_died": "telemetry.exposition",
 }
 
 

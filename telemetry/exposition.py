@@ -28,7 +28,6 @@ MULTIPROCESS_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
-App = Callable[[Scope, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +61,23 @@ def scrape(
     return Scrape(200, content_type, encode(source))
 
 
-def metrics_app(registry: CollectorRegistry | None = None) -> App:
-    """Return an ASGI app that serves the metrics and answers 404 elsewhere.
+class MetricsApp:
+    """An ASGI app that serves the metrics at both paths and answers 404 elsewhere.
 
-    Send it both paths yourself: a mount of Starlette answers the path without a slash with a
-    redirect, which a scraper need not follow.
+    Give a router both paths (`Route("/metrics", app)`, `Route("/metrics/", app)`): a mount of
+    Starlette answers the path without a slash with a redirect, which a scraper need not follow.
     """
 
-    async def app(
+    def __init__(self, registry: CollectorRegistry | None) -> None:
+        self._registry = registry
+
+    async def __call__(
+        self,
         scope: Scope,
         receive: Callable[[], Awaitable[Message]],
         send: Callable[[Message], Awaitable[None]],
     ) -> None:
+        """Answer one request, or the server's start and stop."""
         if scope["type"] == "lifespan":
             await _live(receive, send)
             return
@@ -81,7 +85,7 @@ def metrics_app(registry: CollectorRegistry | None = None) -> App:
             scope["path"],
             accept=_header(scope["headers"], b"accept"),
             query=scope.get("query_string", b"").decode("latin-1"),
-            registry=registry,
+            registry=self._registry,
         )
         headers = [
             (b"content-type", found.content_type.encode("latin-1")),
@@ -91,7 +95,10 @@ def metrics_app(registry: CollectorRegistry | None = None) -> App:
         body = b"" if scope["method"] == "HEAD" else found.body
         await send({"type": "http.response.body", "body": body})
 
-    return app
+
+def metrics_app(registry: CollectorRegistry | None = None) -> MetricsApp:
+    """Return the ASGI app of a registry; the client's global one by default."""
+    return MetricsApp(registry)
 
 
 class MetricsServer:
