@@ -126,7 +126,8 @@ def test_a_callers_span_is_the_parent_of_the_turn() -> None:
 def test_turns_of_one_thread_are_traces_of_their_own() -> None:
     kit = Kit()
     graph = kit.watch(loop_graph(bound=0), LOOP_ROLES)
-    config = {"configurable": {"thread_id": "7"}}
+    thread = "5f0c2a9e-0b1d-4f0e-9a52-6f1f5b1f0c77"
+    config = {"configurable": {"thread_id": thread}}
     first = graph.stream(QUESTION, config)
     next(first)
     second = graph.stream(QUESTION, config)
@@ -137,7 +138,7 @@ def test_turns_of_one_thread_are_traces_of_their_own() -> None:
 
     assert len(kit.trace_ids()) == 4
     ids = {span.attributes["gen_ai.conversation.id"] for span in kit.roots()}
-    assert ids == {"7"}
+    assert ids == {thread}
 
 
 @pytest.mark.parametrize("mode", ["invoke", "stream", "batch", "with_config"])

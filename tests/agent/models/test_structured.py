@@ -51,7 +51,14 @@ def test_a_model_with_schemas_gets_one_for_each_verdict_and_none_for_the_answer(
 
     assert model.bound == [
         {"title": title, "include_raw": True}
-        for title in ("standalone_question", "topic_verdict", "chunk_grade", "search_query")
+        for title in (
+            "standalone_question",
+            "topic_verdict",
+            "clarifying_question",
+            "chunk_grade",
+            "search_query",
+            "draft_critique",
+        )
     ]
     assert output.method == "auto"
     assert output.target("grade") is not model
