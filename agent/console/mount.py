@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent.console import login
 from agent.console.frame import PAGES
-from agent.console.pages import ask, turn
+from agent.console.pages import ask, lab, order, turn, walk
 from agent.console.sessions import COOKIE, HOURS, Sessions
 from agent.console.sources import Sources
 from agent.http.errors import UnauthorizedError
@@ -35,6 +35,9 @@ _OWN: Final = re.compile(
 )
 BUILDERS: Final[Mapping[str, Callable[[Sources, str], None]]] = {
     "/": ask.build,
+    "/lab": lab.build,
+    "/walk": walk.build,
+    "/order": order.build,
 }
 """Path of a page -> what draws it."""
 

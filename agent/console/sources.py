@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from agent.compose import Composition
+from agent.console.workbench import Experiment, Workbench
 from agent.events import Event
 from agent.http.callers import Callers
 from agent.http.desk import Answered
@@ -32,7 +34,7 @@ class Remembers(Protocol):
         """Return what was said in a conversation, oldest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Sources:
     """What the pages read and ask."""
 
@@ -44,6 +46,13 @@ class Sources:
     callers: Callers
     operators: frozenset[str] = field(default=frozenset())
     """Callers who may see everybody's turns; without keys everyone may."""
+    experiments: dict[str, list[Experiment]] = field(default_factory=dict)
+    """Runs of the lab by caller."""
+
+    @cached_property
+    def workbench(self) -> Workbench:
+        """Agents for experiments."""
+        return Workbench(self.settings)
 
     @property
     def settings(self) -> Settings:

@@ -1,0 +1,1 @@
+"""Judging refusals by hand: which are shown, what was said, and how many are wrong."""
