@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -70,3 +73,55 @@ async def test_each_port_has_its_own_application() -> None:
         said = [(await http.get(f"http://service:{port}/")).text for port in (1001, 1002, 1001)]
 
     assert said == ["a", "b", "a"]
+
+
+FAREWELL = """
+import asyncio, sys
+from contextlib import asynccontextmanager
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from agent import server
+
+server.GRACE_SECONDS = 0.2
+stopped = asyncio.Event()
+
+async def wait(request):
+    print("asked", flush=True)
+    await stopped.wait()
+    return PlainTextResponse("cancelled")
+
+@asynccontextmanager
+async def opened():
+    try:
+        yield server.Service(app=Starlette(routes=[Route("/", wait)]), stop=stopped.set)
+    finally:
+        await asyncio.sleep(0)  # closing may wait for something
+        print("closed", flush=True)
+
+with server.listen("127.0.0.1", 0) as listening:
+    print(server.address(listening), flush=True)
+    server.run(opened, [listening])
+"""
+"""A service whose only request ends when it is cancelled."""
+
+
+def test_a_stop_cancels_turns_after_the_grace_tells_their_callers_and_closes_what_was_opened() -> (
+    None
+):
+    process = subprocess.Popen(
+        [sys.executable, "-c", FAREWELL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(httpx.get, url, trust_env=False, timeout=30)
+            assert process.stdout.readline() == "asked\n"
+            process.terminate()
+            reply = asked.result(30).text
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+
+    assert (reply, out, process.returncode, err) == ("cancelled", "closed\n", 0, "")
