@@ -92,3 +92,12 @@ async def test_a_file_is_for_one_process_and_for_its_user_alone(tmp_path: Path) 
     assert "another process has it open, and one file is for one process" in second.stderr
     assert third.returncode == 0
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_database_without_its_driver_is_refused_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "agent.memory.postgres", raising=False)
+    with pytest.raises(SettingsError, match=r"pip install 'loopscope\[postgres\]'"):
+        await opened(NO_DATABASE)
