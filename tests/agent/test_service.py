@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from fakes import DictRetriever, ScriptedChat, make_context
+from fakes import DictRetriever, ScriptedChat, in_turn, make_context
+from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.answer import Answer, AnswerChunk, Observation
 from agent.context import AgentContext
@@ -122,10 +125,26 @@ def test_what_a_person_could_type_is_asked(question: str) -> None:
 
 
 def test_braces_reach_the_model_unchanged() -> None:
-    chat = ScriptedChat(replies={"grade": {"relevant": "yes"}})
-    make_agent(context=make_context(chat=chat)).answer("what does {x} mean, {{y}}?")
+    question, said, document = "what does {x} mean, {{y}}?", "{y} {{z}}", '{"n": {n}} in {{config}}'
+    chat = ScriptedChat(
+        replies={
+            "enhance": {"question": question},
+            "grade": in_turn("no", "yes"),
+            "rewrite": {"query": "{n} again"},
+        }
+    )
+    retriever = DictRetriever(found={None: ((document, 0.5),)})
 
-    assert chat.asked[0][1]["question"] == "what does {x} mean, {{y}}?"
+    make_agent(context=make_context(chat=chat, retriever=retriever)).answer(
+        question, history=[HumanMessage(said), AIMessage(said)]
+    )
+    asked = dict(chat.asked)
+
+    assert {line["text"] for line in asked["enhance"]["history"]} == {said}
+    assert asked["guard"] == {"question": question}
+    assert asked["rewrite"]["query"] == question
+    assert asked["grade"]["chunk"]["text"] == f"text of {document}"
+    assert asked["answer"]["chunks"][0]["text"] == f"text of {document}"
 
 
 def test_a_limit_that_cannot_hold_the_bound_is_refused_at_start() -> None:
@@ -157,3 +176,16 @@ def test_twenty_turns_at_once_do_not_mix() -> None:
         return list(await asyncio.gather(*(agent.aanswer(f"q{n}") for n in range(20))))
 
     assert [a.reply for a in asyncio.run(all_at_once())] == [f"about q{n}" for n in range(20)]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_turn_whose_time_is_up_calls_nothing_more(mode: str) -> None:
+    chat = ScriptedChat()
+    context = replace(make_context(chat=chat), deadline=time.monotonic())
+    agent = make_agent(context=context)
+    if mode == "sync":
+        answer = agent.answer("q?")
+    else:
+        answer = asyncio.run(agent.aanswer("q?", deadline=time.monotonic()))
+
+    assert (answer.outcome, answer.reason, chat.asked) == ("error", "timeout", [])
