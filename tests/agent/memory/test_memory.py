@@ -133,13 +133,20 @@ async def test_forgetting_waits_for_the_turn_under_way(setting: str) -> None:
             await memory.forget(Thread(id="t"), soon(0.05))
 
 
-async def test_the_rewrites_of_a_turn_are_its_own(setting: str) -> None:
-    never, always = make_agent({"grade": {"relevant": "no"}}), make_agent()
+async def test_the_rewrites_and_chunks_of_a_turn_are_its_own(setting: str) -> None:
+    chat = ScriptedChat(replies=ANSWERED)
+    never = make_agent({"grade": {"relevant": "no"}}, retriever=finds("old"))
+    always = make_agent(chat=chat, retriever=finds("new"))
     async with open_memory(setting) as memory:
         answers = [await turn(memory, f"q{n}?", agent=never) for n in range(2)]
         answers.append(await turn(memory, "q2?", agent=always))
 
     assert [(a.rewrites, a.retrievals) for a in answers] == [(2, 3), (2, 3), (0, 1)]
+    assert [chunk["id"] for chunk in dict(chat.asked)["answer"]["chunks"]] == ["new"]
+
+
+def finds(*ids: str) -> DictRetriever:
+    return DictRetriever(found={None: [(id_, 0.5) for id_ in ids]})
 
 
 class LongDocuments(DictRetriever):
@@ -176,6 +183,18 @@ async def test_what_is_stored_is_messages_and_json(setting: str) -> None:
 
     assert [message.type for message in values.pop("messages")] == ["human", "ai"] * 2
     assert json.loads(json.dumps(values)) == values
+
+
+async def test_a_subgraph_leaves_nothing_in_the_store(setting: str) -> None:
+    async with open_memory(setting) as memory:
+        await turn(memory, "one?")
+        kept = [found async for found in memory.checkpointer.alist(None)]
+        inner = {"configurable": {**kept[0].config["configurable"], "checkpoint_ns": "revise:1"}}
+        state = {**kept[0].checkpoint, "id": "2", "channel_values": {"outcome": "published"}}
+        await memory.checkpointer.aput(inner, state, kept[0].metadata, {})
+
+        assert [found async for found in memory.checkpointer.alist(None)] == kept
+        assert await said(memory) == ["one?", "re one?"]
 
 
 async def test_a_memory_that_answers_is_ready(setting: str) -> None:
