@@ -77,7 +77,8 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
             TurnTimeoutError: The turn has no time left.
         """
         values = checkpoint["channel_values"]
-        if values.get("outcome") is not None:
+        is_whole = not config["configurable"].get("checkpoint_ns")  # else that of a subgraph
+        if is_whole and values.get("outcome") is not None:
             kept: Checkpoint = {
                 **checkpoint,
                 "channel_values": {name: values[name] for name in KEPT if name in values},
