@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Final
-
-from scipy.stats import norm
 
 POWER: Final = 0.8
 """Chance to find a difference of the size told. The usual choice: Cohen, Statistical Power Analysis
 for the Behavioral Sciences (1988), section 2.4."""
 MOST_TURNS: Final = 10_000_000
 _HALVINGS: Final = 60
+_NORMAL: Final = NormalDist()
+_SURE: Final = _NORMAL.inv_cdf(POWER)
 
 
 def detectable_rise(share: float, before: int, after: int, alpha: float) -> float:
@@ -57,7 +58,7 @@ def turns_for_rise(share: float, rise: float, alpha: float) -> int:
 
 def detectable_shift(standard_error: float, alpha: float) -> float:
     """Return the smallest difference found with a chance of `POWER`, in the estimate's unit."""
-    return float(norm.ppf(1 - alpha / 2) + norm.ppf(POWER)) * standard_error
+    return (_NORMAL.inv_cdf(1 - alpha / 2) + _SURE) * standard_error
 
 
 def turns_for_shift(detectable: float, wanted: float, before: int, after: int) -> int:
@@ -77,4 +78,4 @@ def _is_found(share: float, to: float, before: int, after: int, alpha: float) ->
     pooled = (share * before + to * after) / (before + after)
     same = math.sqrt(pooled * (1 - pooled) * (1 / before + 1 / after))
     apart = math.sqrt(share * (1 - share) / before + to * (1 - to) / after)
-    return to - share >= float(norm.ppf(1 - alpha / 2)) * same + float(norm.ppf(POWER)) * apart
+    return to - share >= _NORMAL.inv_cdf(1 - alpha / 2) * same + _SURE * apart

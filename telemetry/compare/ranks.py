@@ -6,9 +6,9 @@ import math
 from typing import Final
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
-from telemetry.compare.rates import CONFIDENCE, Interval, critical
+from telemetry.compare.rates import CONFIDENCE, Interval, critical, two_sided
 from telemetry.compare.sample import Sample
 
 _HALVINGS: Final = 60
@@ -29,7 +29,7 @@ def p_value(before: Sample, after: Sample) -> float:
     at_most = below[np.searchsorted(before.values, after.values, side="right")]
     wins = float((less + at_most) @ after.counts) / 2
     distance = abs(wins - before.total * after.total / 2) - 0.5
-    return float(min(1.0, 2 * norm.sf(max(distance, 0.0) / deviation)))
+    return two_sided(max(distance, 0.0) / deviation)
 
 
 def shift(before: Sample, after: Sample) -> float:

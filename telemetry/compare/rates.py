@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
-from scipy.stats import fisher_exact, norm
+from scipy.stats import fisher_exact
 
 CONFIDENCE: Final = 0.95
 """Of every interval shown."""
@@ -35,15 +36,15 @@ class Rate:
         """Share of hits, 0 to 1; NaN of nothing."""
         return self.hits / self.total if self.total else math.nan
 
-    @property
-    def others(self) -> Rate:
-        """The share of those that did not."""
-        return Rate(self.total - self.hits, self.total)
-
 
 def critical(confidence: float = CONFIDENCE) -> float:
     """Return the two-sided quantile of the normal distribution, 1.96 for 95 %."""
-    return float(norm.ppf(0.5 + confidence / 2))
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def two_sided(deviations: float) -> float:
+    """Return the chance of a normal number at least so many standard deviations from its mean."""
+    return math.erfc(deviations / math.sqrt(2))
 
 
 def wilson(rate: Rate, confidence: float = CONFIDENCE) -> Interval:
@@ -97,4 +98,4 @@ def p_value(before: Rate, after: Rate) -> float:
         return float(min(1.0, fisher_exact(table).pvalue))
     pooled = hits / total
     variance = pooled * (1 - pooled) * (1 / before.total + 1 / after.total)
-    return float(2 * norm.sf(abs(after.share - before.share) / math.sqrt(variance)))
+    return two_sided(abs(after.share - before.share) / math.sqrt(variance))

@@ -109,9 +109,6 @@ def _finding(
     method = _METHODS[measure.kind]
     before, after = method.estimate(first), method.estimate(second)
     difference, interval = method.difference(first, second), method.interval(first, second)
-    if isinstance(first, Rate) and isinstance(second, Rate) and measure.worse == "down":
-        # A fall of a share is a rise of what is left.
-        first, second = first.others, second.others
     detectable = method.detectable(first, second, alpha)
     matters, negligible = measure.sizes(before.value)
     verdict: Verdict = "not enough data"
@@ -152,8 +149,11 @@ def _time_estimate(sample: Sample) -> Estimate:
 
 
 def _smoothed(rate: Rate) -> float:
-    """Return a share that is never 0 or 1: none of ten is no proof of none (Agresti-Coull)."""
-    return (rate.hits + 2) / (rate.total + 4)
+    """Return the rarer of both shares, never 0: none of ten is no proof of none (Agresti-Coull).
+
+    A change away from the rarer share is the one that varies more, and so the harder to show.
+    """
+    return (min(rate.hits, rate.total - rate.hits) + 2) / (rate.total + 4)
 
 
 def _detectable_share(before: Rate, after: Rate, alpha: float) -> float:
