@@ -16,7 +16,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent.console import login
 from agent.console.frame import PAGES
-from agent.console.pages import ask, lab, order, turn, walk
+from agent.console.pages import (
+    ask,
+    changes,
+    diagnosis,
+    gaps,
+    lab,
+    order,
+    review,
+    turn,
+    walk,
+)
 from agent.console.sessions import COOKIE, HOURS, Sessions
 from agent.console.sources import Sources
 from agent.http.errors import UnauthorizedError
@@ -38,6 +48,10 @@ BUILDERS: Final[Mapping[str, Callable[[Sources, str], None]]] = {
     "/lab": lab.build,
     "/walk": walk.build,
     "/order": order.build,
+    "/diagnosis": diagnosis.build,
+    "/review": review.build,
+    "/gaps": gaps.build,
+    "/changes": changes.build,
 }
 """Path of a page -> what draws it."""
 

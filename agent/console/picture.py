@@ -22,7 +22,7 @@ def mermaid(visited: Collection[str], *, topic_check: bool = True) -> str:
     drawn = graph.draw_mermaid().split("---\n")[-1]
     kept = [line for line in drawn.splitlines() if "classDef" not in line]
     kept = [line.replace(":::first", "").replace(":::last", "") for line in kept]
-    on_path = sorted({"__start__", "__end__", *visited} & set(graph.nodes))
+    on_path = sorted(set(visited) & set(graph.nodes))
     style = "fill:#2f5d8a,color:#ffffff,stroke:#2f5d8a"
     return "\n".join([*kept, f"\tclassDef onpath {style}", f"\tclass {','.join(on_path)} onpath"])
 

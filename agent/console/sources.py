@@ -14,6 +14,7 @@ from agent.http.callers import Callers
 from agent.http.desk import Answered
 from agent.memory.memory import Message
 from agent.memory.thread import Thread
+from agent.review.verdicts import Verdicts, path_beside
 from agent.settings import Settings
 from telemetry.records import RecordReader
 
@@ -53,6 +54,11 @@ class Sources:
     def workbench(self) -> Workbench:
         """Agents for experiments."""
         return Workbench(self.settings)
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """What was said of refusals."""
+        return Verdicts(path_beside(self.settings.records))
 
     @property
     def settings(self) -> Settings:

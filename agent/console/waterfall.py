@@ -31,34 +31,39 @@ def draw_steps(steps: Sequence[Step], duration_seconds: float, *, now: int | Non
         duration_seconds: What the whole width stands for.
         now: The step to mark, from 0.
     """
-    with ui.element("ol").classes("steps").props('aria-label="Steps of the turn"'):
+    is_timed = any(step.visit.began is not None for step in steps)
+    with (
+        ui.element("ol")
+        .classes("steps" if is_timed else "steps flat")
+        .props('aria-label="Steps of the turn"')
+    ):
         for number, step in enumerate(steps):
             with ui.element("li").classes("now" if number == now else ""):
-                _draw(step, duration_seconds)
+                _draw(step, duration_seconds if is_timed else None)
 
 
-def _draw(step: Step, duration_seconds: float) -> None:
+def _draw(step: Step, duration_seconds: float | None) -> None:
     visit = step.visit
     with ui.element("div").classes("name"):
         text(words.node(visit.node), tag="b").style("font-weight: 550")
         text(visit.node, "mono", tag="span")
-    _bar(step, duration_seconds)
-    took = "" if visit.began is None or visit.ended is None else visit.ended - visit.began
-    text(words.seconds(took) if isinstance(took, float) else "", "took num")
+    if duration_seconds is not None:
+        _bar(step, duration_seconds)
     with ui.element("div").classes("more"):
         _facts(step)
 
 
 def _bar(step: Step, duration_seconds: float) -> None:
     visit = step.visit
-    with ui.element("div").classes("track" if visit.began is not None else ""):
-        if visit.began is None or visit.ended is None or duration_seconds <= 0:
-            return
-        left = min(100 * visit.began / duration_seconds, 99.0)
-        width = min(100 * (visit.ended - visit.began) / duration_seconds, 100 - left)
+    if visit.began is None or visit.ended is None or duration_seconds <= 0:
+        return
+    left = min(100 * visit.began / duration_seconds, 99.0)
+    width = min(100 * (visit.ended - visit.began) / duration_seconds, 100 - left)
+    with ui.element("div").classes("track"):
         ui.element("i").classes(_KINDS.get(visit.node, "end")).style(
             f"left: {left:.2f}%; width: {width:.2f}%"
         )
+    text(words.seconds(visit.ended - visit.began), "took num")
 
 
 def _facts(step: Step) -> None:

@@ -160,7 +160,7 @@ class _LabPage:
             if len(finished) > 1:
                 ui.select(names, value=current, multiple=True, label="Shown runs (two at most)",
                           on_change=choose).props("outlined dense").classes("grow")  # fmt: skip
-            ui.button("Download as JSON", icon="download", on_click=self._download).props("outline")
+            ui.button("Download as JSON", on_click=self._download).props("outline")
 
     def _download(self) -> None:
         reports = [

@@ -168,7 +168,9 @@ def _draw_question(row: Row, *, topic_check: bool) -> None:
 
 def _draw_path(turn: Any, path: Any, topic_check: bool) -> None:
     with ui.element("div"):
-        draw_path([visit.node for visit in path], topic_check=topic_check)
+        draw_path(
+            ["__start__", *(visit.node for visit in path), "__end__"], topic_check=topic_check
+        )
     with ui.element("div"):
         draw_steps(steps_of(turn, path), 0.0)
 

@@ -6,33 +6,22 @@ from nicegui import ui
 
 from agent.console import words
 from agent.console.frame import frame, note, text
+from agent.console.gate import turns_for
 from agent.console.sources import Sources
 from agent.console.steps import of_record, path_of, steps_of
 from agent.console.waterfall import draw_end, draw_steps
 from telemetry.errors import TelemetryError
 from telemetry.records import TurnRecord
 
-NO_OPERATOR = (
-    "This page shows everybody's turns. Your key is not among the operators': ask whoever runs "
-    "the service to name you in LOOPSCOPE_OPERATORS."
-)
-NO_RECORDS = (
-    "No turn records are kept: the service runs with LOOPSCOPE_RECORDS=off. Set it to a path or a "
-    "PostgreSQL URL to fill this page."
-)
-
 
 def build(sources: Sources, caller: str, record_id: str) -> None:
     """Draw one turn."""
     with frame("/turns", "One turn", "As its record was kept: ids, counts, scores and verdicts."):
-        if not sources.may_see_turns(caller):
-            note(NO_OPERATOR, is_bad=True)
-            return
-        if sources.reader is None:
-            note(NO_RECORDS)
+        reader = turns_for(sources, caller)
+        if reader is None:
             return
         try:
-            record = sources.reader.get(record_id)
+            record = reader.get(record_id)
         except TelemetryError as error:
             note(str(error), is_bad=True)
             return

@@ -92,19 +92,20 @@ class _Walk:
             with ui.element("div").classes("two"):
                 with ui.element("div").classes("panel"):
                     draw_path([stage.node])
-                with ui.element("div").classes("panel"):
-                    _draw_state(stage)
-            with ui.element("div").classes("panel"):
-                self._draw_list()
+                with ui.element("div"):
+                    with ui.element("div").classes("panel"):
+                        _draw_state(stage)
+                    with ui.element("div").classes("panel"):
+                        self._draw_list()
 
     def _draw_bar(self) -> None:
         stage = self._stages[self._at]
         with ui.element("div").classes("row panel"):
-            ui.button("Back", icon="chevron_left", on_click=lambda: self._step(-1)).props(
+            ui.button("← Back", on_click=lambda: self._step(-1)).props(
                 "outline dense" + (" disable" if self._at == 0 else "")
             )
             is_last = self._at == len(self._stages) - 1
-            ui.button("Forward", icon="chevron_right", on_click=lambda: self._step(1)).props(
+            ui.button("Forward →", on_click=lambda: self._step(1)).props(
                 "unelevated dense" + (" disable" if is_last else "")
             )
             text(f"Step {self._at + 1} of {len(self._stages)}", "num", tag="span")
@@ -117,7 +118,7 @@ class _Walk:
             for number, stage in enumerate(self._stages):
                 with ui.element("li").classes("now" if number == self._at else ""):
                     text(words.node(stage.node), "name")
-                    text(f"+{stage.llm_calls - before} calls", "soft small num")
+                    text(f"+{words.counted(stage.llm_calls - before, 'call')}", "soft small num")
                     text(f"{stage.llm_calls}", "took num")
                 before = stage.llm_calls
 
@@ -131,7 +132,7 @@ def _draw_state(stage: Stage) -> None:
                 [stage.topic["classification"].lower(),
                  f"{stage.topic['confidence'].lower()} confidence"]))  # fmt: skip
         text("Chunks", tag="dt")
-        with ui.element("dd"):
+        with ui.element("dd").classes("row chips"):
             for chunk in stage.latest["chunks"] if stage.latest else []:
                 kind = {"pass": "good", "fail": "bad"}.get(chunk["grade"], "")
                 chip(f"{chunk['id']} {words.score(chunk['score'])} {chunk['grade']}", kind)

@@ -1,0 +1,159 @@
+"""Changes: versions over time, and what any two differ in."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from nicegui import ui
+
+from agent.console import words
+from agent.console.charts import bars
+from agent.console.frame import frame, note, table, text
+from agent.console.gate import NO_TURNS, turns_for
+from agent.console.sources import Sources
+from telemetry.compare import wording
+from telemetry.compare.comparison import Comparison, compare
+from telemetry.compare.from_records import RecordsSource
+from telemetry.compare.report import BLAME_COLUMNS, blame_cells
+from telemetry.compare.window import read_window
+from telemetry.errors import RecordsMissingError, TelemetryError
+from telemetry.records import Group, RecordReader, Selection
+
+LEAD = "Which version answered when, and whether what changed made anything worse."
+DAYS: Final = 14
+DAY: Final = 86_400
+
+
+def build(sources: Sources, caller: str) -> None:
+    """Draw the page for a caller."""
+    with frame("/changes", "Changes", LEAD):
+        reader = turns_for(sources, caller)
+        if reader is not None:
+            box = ui.element("section").props('aria-live="polite"')
+
+            async def look() -> None:
+                with box:
+                    await _look(reader)
+
+            ui.timer(0, look, once=True)
+
+
+async def _look(reader: RecordReader) -> None:
+    since = time.time() - DAYS * DAY
+    try:
+        by_day = await asyncio.to_thread(
+            reader.aggregate, ["version"], Selection(since=since), bucket_seconds=DAY
+        )
+        ends = await asyncio.to_thread(reader.aggregate, ["version", "outcome"])
+    except RecordsMissingError:
+        by_day = ends = ()
+    except TelemetryError as error:
+        note(str(error), is_bad=True)
+        return
+    if not ends:
+        note(NO_TURNS)
+        return
+    with ui.element("div").classes("half"):
+        with ui.element("div").classes("panel"):
+            text(f"Turns by version, last {DAYS} days", tag="h2")
+            _draw_days(by_day)
+        with ui.element("div").classes("panel"):
+            text("Versions", tag="h2")
+            _draw_versions(ends)
+    _draw_choice(reader, sorted({str(group.key[0]) for group in ends}))
+
+
+def _draw_days(by_day: Sequence[Group]) -> None:
+    days = sorted({int(group.key[1] or 0) for group in by_day})
+    turns = {(str(group.key[0]), int(group.key[1] or 0)): group.turns for group in by_day}
+    versions = sorted({version for version, _ in turns})
+    chart = bars(
+        [datetime.fromtimestamp(day, UTC).strftime("%d %b") for day in days],
+        {version: [turns.get((version, day), 0) for day in days] for version in versions},
+        x_name="day (UTC)",
+    )
+    ui.echart(chart).style("height: 230px").props('role="img" aria-label="Turns a day by version"')
+
+
+def _draw_versions(ends: Sequence[Group]) -> None:
+    versions = sorted({str(group.key[0]) for group in ends})
+    rows = []
+    for version in versions:
+        mine = [group for group in ends if group.key[0] == version]
+        turns = sum(group.turns for group in mine)
+        by_outcome = {str(group.key[1]): group.turns for group in mine}
+        calls = sum(group.llm_calls for group in mine)
+        rows.append(
+            [
+                version,
+                f"{turns:,}",
+                *(words.share(by_outcome.get(o, 0) / turns)
+                  for o in ("answered", "no_results", "off_topic")),
+                f"{calls / turns:.1f}",
+            ]
+        )  # fmt: skip
+    heads = ("Version", "Turns", "Answered", "No results", "Off topic", "Calls a turn")
+    table(heads, rows, numbers=frozenset({1, 2, 3, 4, 5}))
+
+
+def _draw_choice(reader: RecordReader, versions: Sequence[str]) -> None:
+    with ui.element("div").classes("panel"):
+        text("Before and after", tag="h2")
+        if len(versions) < 2:
+            text(
+                "One version alone is recorded. Set LOOPSCOPE_VERSION to what you deploy, and two "
+                "of them can be compared here.", "soft",
+            )  # fmt: skip
+            return
+        with ui.element("div").classes("row"):
+            before = ui.select(list(versions), value=versions[-2], label="Before")
+            after = ui.select(list(versions), value=versions[-1], label="After")
+            for control in (before, after):
+                control.props("outlined dense").style("min-width: 160px")
+            box: list[ui.element] = []
+
+            async def show() -> None:
+                await _compare(reader, str(before.value), str(after.value), box[0])
+
+            ui.button("Compare", on_click=show).props("unelevated")
+        box.append(ui.element("div").style("margin-top: 14px").props('aria-live="polite"'))
+
+
+async def _compare(reader: RecordReader, before: str, after: str, box: ui.element) -> None:
+    box.clear()
+    with box:
+        text("Comparing …", "soft")
+    try:
+        comparison = await asyncio.to_thread(_comparison, reader, before, after)
+    except TelemetryError as error:
+        box.clear()
+        with box:
+            note(str(error), is_bad=True)
+        return
+    box.clear()
+    with box:
+        _draw_comparison(comparison)
+
+
+def _comparison(reader: RecordReader, before: str, after: str) -> Comparison:
+    now = time.time()
+    source = RecordsSource.of(reader)
+    sides = [
+        source.side(name, read_window(name, [f"version={version}"], now))
+        for name, version in (("before", before), ("after", after))
+    ]
+    return compare(*sides)
+
+
+def _draw_comparison(comparison: Comparison) -> None:
+    text(wording.headline(comparison), tag="b")
+    for side in (comparison.before, comparison.after):
+        text(wording.side(side), "soft small")
+    table(wording.COLUMNS, [wording.cells(finding) for finding in comparison.findings])
+    if comparison.blame is not None:
+        text("Where the jump comes from", tag="h2").style("margin-top: 14px")
+        table(BLAME_COLUMNS, blame_cells(comparison.blame))
