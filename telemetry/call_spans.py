@@ -133,7 +133,8 @@ class SpanHandler(CallHandler):
                 attributes[names.RESPONSE_MODEL] = model
             if isinstance(response_id := metadata.get("id"), str):
                 attributes[names.RESPONSE_ID] = response_id
-        if (metadata or response.generations[0][0].generation_info) and (
+        first = response.generations[0] if response.generations else ()
+        if (metadata or (first and first[0].generation_info)) and (
             reasons := finish_reasons(response)
         ):
             attributes[names.RESPONSE_FINISH_REASONS] = reasons

@@ -113,6 +113,8 @@ class CallHandler(GraphCallbackHandler):
                 self._show(call, response, message)
                 call.span = INVALID_SPAN  # the call waits to be counted, its span need not
         except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
+            call.span.end()
+            call.span = INVALID_SPAN
             self._turn.probe.failed("model", error)
         if self._is_closed:
             self._count_late(run_id, call)

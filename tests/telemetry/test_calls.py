@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -16,8 +17,9 @@ from langchain_core.language_models.base import LangSmithParams
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, LLMResult
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from loop_graphs import line_graph
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
@@ -594,3 +596,51 @@ def test_a_call_of_a_router_in_a_subgraph_has_that_routers_role() -> None:
     kit.watch(graph.compile(name="outer"), {"sub/search:router": "grade"}).invoke({})
 
     assert kit.counted("rag_llm_calls_total", "role") == {("grade",): 1}
+
+
+class Mute(Parrot):
+    def _generate(self, *_: Any, **__: Any) -> ChatResult:
+        return ChatResult(generations=[])
+
+
+def test_a_reply_that_holds_nothing_ends_its_call_all_the_same() -> None:
+    kit = Kit()
+
+    def ask(_: dict[str, Any], config: Any) -> dict[str, Any]:
+        Mute().generate([[HumanMessage("hi")]], callbacks=config["callbacks"])
+        return {}
+
+    ask.__annotations__["config"] = RunnableConfig
+    kit.watch(line_graph(ask)).invoke({})
+
+    assert kit.tree() == ("invoke_workflow line", [("node ask", [("chat parrot-1", [])])])
+    assert (kit.turn.llm_calls, kit.value("rag_telemetry_errors_total")) == (1, 0)
+
+
+def test_callbacks_that_tell_nothing_but_their_run_are_normal() -> None:
+    """What LangChain gives a handler differs by version, runnable and way of calling."""
+    kit = Kit()
+
+    def work(_: dict[str, Any], config: Any) -> dict[str, Any]:
+        (handler,) = [h for h in config["callbacks"].handlers if hasattr(h, "on_llm_new_token")]
+        handler.on_chain_start(None, None, run_id=uuid4())
+        chat, text, search, never_begun = (uuid4() for _ in range(4))
+        handler.on_chat_model_start(None, [[]], run_id=chat, metadata=None, name=None)
+        handler.on_llm_start(None, None, run_id=text)
+        handler.on_retriever_start(None, None, run_id=search)
+        handler.on_llm_new_token(None, run_id=chat)
+        handler.on_llm_end(LLMResult(generations=[]), run_id=chat)
+        handler.on_llm_error(ValueError(), run_id=text)
+        handler.on_retriever_end("a string", run_id=search)
+        handler.on_llm_end(None, run_id=never_begun)
+        handler.on_llm_error(ValueError(), run_id=never_begun)
+        handler.on_retriever_end(None, run_id=never_begun)
+        handler.on_retriever_error(ValueError(), run_id=never_begun)
+        return {}
+
+    work.__annotations__["config"] = RunnableConfig
+    kit.watch(line_graph(work)).invoke({})
+    below = [("chat unknown", []), ("text_completion unknown", []), ("retrieval unknown", [])]
+
+    assert kit.tree() == ("invoke_workflow line", [("node work", below)])
+    assert (kit.turn.llm_calls, kit.value("rag_telemetry_errors_total")) == (2, 0)

@@ -167,6 +167,20 @@ def test_a_broken_handler_of_calls_does_not_reach_the_node(
     assert kit.value("rag_llm_calls_total") == 1
 
 
+def test_a_reply_that_cannot_be_read_costs_what_it_says_and_not_its_span(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("telemetry.calls.usage_of", boom)
+    kit = Kit()
+
+    def ask(_: dict[str, Any]) -> dict[str, Any]:
+        return {"answer": FakeListChatModel(responses=["x"]).invoke("hi").content}
+
+    assert kit.watch(line_graph(ask)).invoke({}) == {"answer": "x"}
+    assert kit.tree()[1] == [("node ask", [("chat fake-list-chat-model", [])])]
+    assert kit.value("rag_telemetry_errors_total", where="model") == 1
+
+
 def test_labels_stay_in_their_sets_whatever_the_graph_says() -> None:
     kit = Kit()
     words = iter(f"reason {n}" for n in range(10_000))
