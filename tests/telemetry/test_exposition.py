@@ -189,3 +189,36 @@ def test_the_counters_of_several_workers_add_up(tmp_path: Path) -> None:
     assert sum(values(texts[1], "rag_rewrites_total")) == 7
     assert values(texts[1], "rag_open_turns") == [0]
     assert "pid=" not in texts[1]
+
+
+KILLED = """
+half_read = graph.stream({"question": "where?"})
+next(half_read)
+print("--", scrape("/metrics").body.decode(), flush=True)
+import os
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_worker_that_is_killed_leaves_its_counts_and_takes_its_gauges(tmp_path: Path) -> None:
+    script = WORKER.format(paths=[str(Path(__file__).parent), str(Path(__file__).parents[2])])
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    killed = subprocess.Popen(
+        [sys.executable, "-c", script + KILLED, "5"],
+        env=environment, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    before, _ = killed.communicate(timeout=60)
+    bury = "\nfrom telemetry import worker_died\nworker_died(int(sys.argv[2]))\n"
+    after = subprocess.run(
+        [sys.executable, "-c", script + bury + 'print("--", scrape("/metrics").body.decode())',
+         "3", str(killed.pid)],
+        env=environment, capture_output=True, text=True, check=True, timeout=60,
+    ).stdout  # fmt: skip
+    still_there, _, buried = after.partition("--")
+
+    shown = [
+        (sum(values(text, "rag_turns_total")), sum(values(text, "rag_open_turns")))
+        for text in (before.partition("--")[2], still_there, buried)
+    ]
+    assert killed.returncode == -9
+    assert shown == [(5, 1), (8, 1), (8, 0)]
