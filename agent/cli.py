@@ -25,10 +25,12 @@ COMMANDS: Final = {
     "demo": ("agent.commands.demo:demo", "Show every failure and its alert on this machine."),
     "doctor": ("agent.commands.doctor:doctor", "Say which hop of the telemetry works."),
     "faults": ("agent.commands.faults:faults", "List the faults of a game day."),
+    "gaps": ("agent.commands.gaps:gaps", "Group the questions that found nothing."),
     "graph": ("agent.commands.graph:graph", "Print the graph as Mermaid text."),
     "index": ("agent.commands.index:index", "Index your own documents."),
     "lab": ("agent.commands.lab:lab", "Measure what every bound costs, and choose one."),
-    "serve": ("agent.commands.serve:serve", "Serve the HTTP API and /metrics."),
+    "review": ("agent.commands.review:review", "Judge refusals; estimate how many are wrong."),
+    "serve": ("agent.commands.serve:serve", "Serve the HTTP API, the console and /metrics."),
     "traffic": ("agent.commands.traffic:traffic", "Ask a service a mix of questions."),
 }
 """Sub-command -> where it is, and its line in the overview.

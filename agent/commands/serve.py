@@ -58,7 +58,7 @@ NO_CONSOLE: Final = (
 def serve(
     *, host: str, port: int, fault: str | None, seed: int, start_healthy: bool, settings: Settings
 ) -> None:
-    """Answer questions at POST /ask; /metrics, /healthz and /readyz beside it.
+    """Answer questions at POST /ask; the console at /, /metrics, /healthz and /readyz beside it.
 
     One process: start one a core, each on a port of its own, for more.
     """

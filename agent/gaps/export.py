@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from agent.gaps.report import Gap, Gaps
+from agent.spreadsheet import as_table
+
+_HEADS: Final = (
+    "turns", "different", "last_7_days", "7_days_before", "questions", "nearest", "missing",
+)  # fmt: skip
 
 
 def as_json(gaps: Gaps) -> dict[str, Any]:
@@ -17,29 +20,19 @@ def as_json(gaps: Gaps) -> dict[str, Any]:
 
 def as_csv(gaps: Gaps) -> str:
     """Return a row for each gap, with a head."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(
-        ["turns", "different", "last_7_days", "7_days_before", "questions", "nearest", "missing"]
-    )
-    for gap in gaps.gaps:
-        writer.writerow(
-            [
-                gap.turns,
-                gap.different,
-                gap.last_days,
-                gap.days_before,
-                safe(" | ".join(gap.questions)),
-                " ".join(f"{id_}:{score:.3f}" for id_, score in gap.nearest),
-                safe(" ".join(gap.missing_words)),
-            ]
+    rows = [
+        (
+            gap.turns,
+            gap.different,
+            gap.last_days,
+            gap.days_before,
+            " | ".join(gap.questions),
+            " ".join(f"{id_}:{score:.3f}" for id_, score in gap.nearest),
+            " ".join(gap.missing_words),
         )
-    return out.getvalue()
-
-
-def safe(text: str) -> str:
-    """Return a cell that no spreadsheet runs: an apostrophe before what begins a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+        for gap in gaps.gaps
+    ]
+    return as_table(_HEADS, rows)
 
 
 def trend(gap: Gap) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable
 from typing import Final
@@ -11,29 +9,25 @@ from typing import Final
 import yaml
 
 from agent.review.verdicts import Verdict
+from agent.spreadsheet import as_table
 
 _HEADS: Final = ("turn_id", "judgement", "confidence", "question", "judged_at", "judged_by")
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(verdicts: Iterable[Verdict]) -> str:
-    """Return a table with a head; an apostrophe keeps a spreadsheet from running a text."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(_HEADS)
-    for verdict in verdicts:
-        question = verdict.question or ""
-        writer.writerow(
-            [
-                verdict.turn_id,
-                verdict.judgement,
-                "high_or_medium" if verdict.is_sure else "low",
-                f"'{question}" if question.startswith(_FORMULA) else question,
-                f"{verdict.judged_at:.0f}",
-                verdict.judged_by,
-            ]
+    """Return a row for each verdict, with a head."""
+    rows = [
+        (
+            verdict.turn_id,
+            verdict.judgement,
+            "high_or_medium" if verdict.is_sure else "low",
+            verdict.question or "",
+            round(verdict.judged_at),
+            verdict.judged_by,
         )
-    return out.getvalue()
+        for verdict in verdicts
+    ]
+    return as_table(_HEADS, rows)
 
 
 def as_labelled(verdicts: Iterable[Verdict]) -> str:
