@@ -11,7 +11,7 @@ from agent.answer import Answer, Observation
 from agent.http.errors import NotFoundError
 
 MAX_TURNS: Final = 10_000
-"""Turns remembered; chosen by us: about 5 MB, and people judge an answer soon or never."""
+"""Turns remembered; chosen by us: 8 MB (measured), and people judge an answer soon or never."""
 
 Verdict = Literal["up", "down"]
 
