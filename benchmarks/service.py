@@ -17,7 +17,6 @@ import argparse
 import asyncio
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -183,11 +182,10 @@ async def closed_loop(server: Server, bodies: list[bytes], seconds: float) -> tu
 async def open_loop(
     server: Server, bodies: list[bytes], rate: float, seconds: float
 ) -> list[float]:
-    """Ask at random times of a rate, whatever is still under way; return the latencies, sorted.
+    """Ask at an even rate, whatever is still under way; return the latencies, sorted.
 
     A latency counts from when a question was due, so that a pause of the server is not hidden.
     """
-    order = random.Random(7)
     took: list[float] = []
     async with connections(server.port, 64) as free:
 
@@ -201,7 +199,7 @@ async def open_loop(
 
         due, end, tasks = time.perf_counter(), time.perf_counter() + seconds, []
         opened = list(free)
-        while (due := due + order.expovariate(rate)) < end:
+        while (due := due + 1 / rate) < end:
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             tasks.append(asyncio.create_task(one(due, bodies[len(tasks) % len(bodies)])))
         await asyncio.gather(*tasks)
