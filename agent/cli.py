@@ -16,8 +16,8 @@ from agent.commands.output import visible
 
 COMMANDS: Final = {
     "ask": ("agent.commands.ask:ask", "Answer a question, or a file of them."),
-    "config": ("agent.commands.config:config", "Print the settings in effect."),
     "compare": (
+    "config": ("agent.commands.config:config", "Print the settings in effect."),
         "telemetry.compare.command:compare",
         "Say whether a change made it worse, and what is to blame.",
     ),
