@@ -14,8 +14,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from telemetry.batching import BatchLimits
+from telemetry.content import MODES, NO_CONTENT, VARIABLE
 
 logger = logging.getLogger(__name__)
+
+BATCH_SIZE: Final = 512
+"""Spans or events a request, unless a variable says otherwise: the specification's default."""
+CONTENT_BATCH_SIZE: Final = 256
+"""The same where text is captured. A span of ours then takes up to 13 kB, and the gRPC receiver of
+a collector refuses a request above 4 MiB as a whole."""
 
 _OFF: Final = ("", "0", "false", "no", "off")
 
@@ -108,7 +115,9 @@ def _signal(
     own, base = f"OTEL_EXPORTER_OTLP_{signal}", "OTEL_EXPORTER_OTLP"
     insecure = read(f"{own}_INSECURE") or read(f"{base}_INSECURE")
     capacity = _count(environment, f"OTEL_{batches}_MAX_QUEUE_SIZE", 2_048)
-    batch_size = _count(environment, f"OTEL_{batches}_MAX_EXPORT_BATCH_SIZE", 512)
+    has_text = (read(VARIABLE) or NO_CONTENT).upper() in {*MODES} - {NO_CONTENT}
+    usual = CONTENT_BATCH_SIZE if has_text else BATCH_SIZE
+    batch_size = _count(environment, f"OTEL_{batches}_MAX_EXPORT_BATCH_SIZE", usual)
     delay = _count(environment, f"OTEL_{batches}_SCHEDULE_DELAY", delay_ms)
     return SignalVariables(
         exporter=read(f"OTEL_{signal}_EXPORTER"),

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from telemetry.content import VARIABLE
 from telemetry.endpoints import Endpoint, ExportOptions, Signal, resolve
 from telemetry.environment import (
     active_tracers,
@@ -16,6 +17,7 @@ from telemetry.errors import ExportSettingsError
 BASE = "OTEL_EXPORTER_OTLP_ENDPOINT"
 TRACES = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
+SIZE = "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"
 
 
 def endpoint_of(
@@ -212,6 +214,19 @@ def test_a_signal_s_own_variable_without_a_path_is_a_warning() -> None:
         "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is taken as it is, and has no path: OTLP is usually "
         "taken at /v1/traces. Append it, or set OTEL_EXPORTER_OTLP_ENDPOINT instead."
     )
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        pytest.param({}, 512, id="the-specifications-default"),
+        pytest.param({VARIABLE: "true"}, 512, id="no-text-is-captured"),
+        pytest.param({VARIABLE: "span_only"}, 256, id="smaller-where-text-is-captured"),
+        pytest.param({VARIABLE: "EVENT_ONLY", SIZE: "300"}, 300, id="a-variable-decides"),
+    ],
+)
+def test_a_batch_with_text_is_smaller(environment: dict[str, str], expected: int) -> None:
+    assert read_export(environment).traces.limits.batch_size == expected
 
 
 def test_batch_settings_come_from_the_standard_variables(

@@ -9,14 +9,19 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from loop_graphs import line_graph
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from otlp_stub import black_hole, closed_port, collector, grpc_collector
+from prometheus_client import CollectorRegistry
 
-from telemetry import names
+from telemetry import instrument, names
 from telemetry.batching import BatchLimits
+from telemetry.content import VARIABLE
 from telemetry.endpoints import ExportOptions
 from telemetry.export import Export, SamplingTracerProvider, make_export
 from telemetry.exporting import SpanQueue
@@ -90,6 +95,36 @@ def test_grpc_is_spoken_when_asked_for() -> None:
         export.shutdown(10)
 
     assert seen.names == ["node 0", "node 1", "invoke_workflow g"]
+
+
+def test_a_batch_full_of_long_texts_is_no_larger_than_a_collector_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A gRPC receiver takes 4 MiB, and refuses the whole batch when it is larger."""
+    model = FakeListChatModel(responses=["r" * 20_000])
+
+    def ask(state: dict[str, Any]) -> dict[str, Any]:
+        for _ in range(600):
+            model.invoke("q" * 20_000)
+        return {}
+
+    books = Books()
+    monkeypatch.setenv(VARIABLE, "SPAN_ONLY")
+    with grpc_collector() as seen:
+        options = ExportOptions(endpoint=seen.url, protocol="grpc")
+        export = make_export(options, dropped=books, environment={**os.environ, **NO_LOGS})
+        graph = instrument(
+            line_graph(ask),
+            roles={},
+            registry=CollectorRegistry(),
+            tracer_provider=export.tracer_provider,
+        )
+        graph.invoke({})
+        assert export.flush(20)
+        export.shutdown()
+
+    assert books.lost == {}
+    assert seen.names.count("chat fake-list-chat-model") == 600
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ def side(**measured: Rate | Sample) -> Side:
 @pytest.mark.parametrize(
     ("name", "before", "after", "expected"),
     [
-        pytest.param("no_results", (30, 300), (60, 300), "worse", id="C09-doubled-of-300"),
-        pytest.param("no_results", (1, 10), (2, 10), "not enough data", id="C09-doubled-of-ten"),
+        pytest.param("no_results", (30, 300), (60, 300), "worse", id="doubled-of-300"),
+        pytest.param("no_results", (1, 10), (2, 10), "not enough data", id="doubled-of-ten"),
         pytest.param("no_results", (60, 300), (30, 300), "better", id="halved"),
         pytest.param("no_results", (60, 600), (62, 600), "no difference shown", id="the-same"),
         pytest.param("answered", (270, 300), (200, 300), "worse", id="fewer-answers-are-worse"),
