@@ -21,7 +21,6 @@ COMMANDS: Final = {
         "Say whether a change made it worse, and what is to blame.",
     ),
     "config": ("agent.commands.config:config", "Print the settings in effect."),
-    "config": ("agent.commands.config:config", "Print the settings in effect."),
     "dashboards": ("dashboards.cli:dashboards", "Generate dashboards, alerts and runbooks."),
     "demo": ("agent.commands.demo:demo", "Show every failure and its alert on this machine."),
     "doctor": ("agent.commands.doctor:doctor", "Say which hop of the telemetry works."),
