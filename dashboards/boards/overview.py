@@ -45,6 +45,7 @@ def board() -> Board:
                     Placed(id=31, make=turns.mix_over_time, width=8, height=8),
                     Placed(id=32, make=turns.mix, width=8, height=8),
                     Placed(id=33, make=alerts, width=8, height=8),
+                    Placed(id=34, make=turns.feedback, width=24, height=6),
                 ),
             ),
             Row(

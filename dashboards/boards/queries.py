@@ -18,6 +18,7 @@ RULE_GROUPS: Final = 'rule_group=~".*;rag_.*"'
 """Matcher of Prometheus' own metrics on our rule groups; the label is `file;group`."""
 _WITHOUT_GRAPH: Final = frozenset(
     {
+        names.FEEDBACK,
         names.TOKEN_USAGE,
         names.OPERATION_DURATION,
         names.TELEMETRY_DROPPED,

@@ -98,6 +98,20 @@ def lost(queries: Queries) -> timeseries.Panel:
     )
 
 
+def feedback(queries: Queries) -> timeseries.Panel:
+    """Thumbs a minute, up and down."""
+    return stacked(
+        "What people said, a minute",
+        "Thumbs up and down from POST /feedback. Few people say anything: read it as a trend.",
+        PER_MINUTE,
+        Query(
+            expr=queries.per_minute(names.FEEDBACK, by=(names.LABEL_VERDICT,)),
+            legend="{{verdict}}",
+        ),
+        empty="no feedback",
+    )
+
+
 def durations(queries: Queries) -> timeseries.Panel:
     """Quantiles of a turn's wall time with the objective."""
     asked = [
