@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import httpx
 import native_servers
 import pytest
 from native_servers import Postgres
+from replica import PATIENCE_SECONDS, Replica
 
 from agent.memory.opening import open_memory
 from agent.memory.thread import Thread
 
 pytestmark = pytest.mark.servers
-PATIENCE_SECONDS = 60.0
 SLOW = "slow-model:0.1"
 """Some model calls take 2.5 s longer, so that turns are under way when something is killed."""
 
@@ -33,38 +29,6 @@ def database() -> Iterator[Postgres]:
     """A server of its own: the tests restart it."""
     with native_servers.postgres_server() as server:
         yield server
-
-
-@dataclass
-class Replica:
-    """One process, started again on the same port after it was killed."""
-
-    memory: str
-    folder: Path
-    port: int = 0
-    process: subprocess.Popen[str] | None = None
-    under_way: dict[int, float] = field(default_factory=dict)
-    """Requests sent and not yet answered, and when they were sent."""
-
-    def start(self, *options: str) -> None:
-        command = [sys.executable, "-c", "from agent.cli import main; main()", "serve",
-                   "--port", str(self.port), *options]  # fmt: skip
-        environment = {**os.environ, "LOOPSCOPE_RECORDS": "off", "LOOPSCOPE_MEMORY": self.memory}
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env=environment, cwd=self.folder,
-        )  # fmt: skip
-
-    def wait(self) -> None:
-        assert self.process is not None
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline().rpartition(":")[2])
-
-    def end(self, number: signal.Signals = signal.SIGKILL) -> int:
-        assert self.process is not None
-        self.process.send_signal(number)
-        self.process.communicate(timeout=PATIENCE_SECONDS)
-        return self.process.returncode
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +67,7 @@ class Proxy:
         replica.under_way[number] = time.monotonic()
         try:
             reply = await self.client.post(
-                f"http://127.0.0.1:{replica.port}/ask",
+                f"{replica.url}/ask",
                 json={"question": question, "thread_id": thread},
             )
         except httpx.HTTPError:
@@ -198,7 +162,7 @@ async def test_what_was_acknowledged_survives_a_killed_replica_and_a_restarted_d
 async def test_a_database_that_is_away_is_told_and_found_again(
     database: Postgres, replicas: list[Replica]
 ) -> None:
-    urls = [f"http://127.0.0.1:{replica.port}" for replica in replicas]
+    urls = [replica.url for replica in replicas]
     async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_SECONDS) as client:
         database.stop()
         body = {"question": "Can I get a refund?", "thread_id": "away"}

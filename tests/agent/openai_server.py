@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -60,6 +61,11 @@ class _Server(ThreadingHTTPServer):
     openai: OpenAIServer
     daemon_threads = False  # so that closing waits for the last reply
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that did not wait for its reply."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     """HTTP/1.0: every reply closes its connection, so no client keeps a socket open."""
@@ -67,7 +73,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        size = int(self.headers["Content-Length"])
+        data = self.rfile.read(size)
+        if len(data) < size:  # the client has gone
+            return
+        body = json.loads(data)
         reply = self.server.openai.next_reply(body)
         reply(self, body)
 
