@@ -169,8 +169,8 @@ class Settings(BaseSettings):
         default="on",
         description="The pages of `serve` in the browser; `read_only` shows and takes nothing.",
     )
-    operators: str = Field(
-        default="",
+    operators: str | None = Field(
+        default=None,
         description="Callers, with commas between, whose console shows everybody's turns; where "
         "there are no keys, everyone's does.",
     )

@@ -153,7 +153,7 @@ async def _with_console(
         composition=composition,
         reader=open_reader(settings.records) if settings.records != NO_RECORDS else None,
         callers=callers,
-        operators=frozenset(name.strip() for name in settings.operators.split(",")) - {""},
+        operators=frozenset(name.strip() for name in (settings.operators or "").split(",")) - {""},
     )
     console = Console(app, sources)
     await pages.enter_async_context(console.opened())

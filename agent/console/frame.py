@@ -46,7 +46,7 @@ def frame(path: str, title: str, lead: str) -> Iterator[None]:
         ui.button(icon="contrast", on_click=lambda: _turn(dark)).props(
             'flat round dense aria-label="Light or dark"'
         )
-    with ui.element("main").classes("page"):
+    with ui.element("div").classes("page"):
         text(title, tag="h1")
         text(lead, "lead", tag="p")
         yield
