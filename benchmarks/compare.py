@@ -34,6 +34,7 @@ CONDITIONS = {
     "index-regression:0.5": "retrieval",
     "index-regression": "retrieval",
     "grader-regression:0.3": "grading",
+    "grader-regression:0.4": "grading",
     "grader-regression": "grading",
     "synonym-swap": "rewriting",
     "more unanswerable questions": "question mix",
