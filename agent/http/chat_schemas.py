@@ -12,25 +12,39 @@ MODEL: Final = "loopscope"
 """The one model of the service, as chat front ends see it."""
 
 
-class TextPart(BaseModel):
-    """A piece of a message; pictures and sound have no meaning here."""
+class Part(BaseModel):
+    """A piece of a message; pictures and sound have no meaning here, and fields of theirs neither.
 
-    type: Literal["text"]
-    text: str
+    Front ends send them again with every later question, so in the history they are passed over.
+    """
+
+    type: str = Field(description="`text`, or another kind, which only the history may hold.")
+    text: str | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text."""
+        return self.type == "text"
 
 
 class ChatMessage(BaseModel):
     """One message; fields that are not read are passed over."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[TextPart] | None = None
+    content: str | list[Part] | None = None
 
     @property
     def text(self) -> str:
         """The message in one piece."""
         if isinstance(self.content, list):
-            return "\n".join(part.text for part in self.content)
+            return "\n".join(part.text or "" for part in self.content if part.is_text)
         return self.content or ""
+
+    @property
+    def other_kind(self) -> str | None:
+        """The first kind of its parts that is not text; None when all are."""
+        parts = self.content if isinstance(self.content, list) else ()
+        return next((part.type for part in parts if not part.is_text), None)
 
 
 class ChatRequest(BaseModel):

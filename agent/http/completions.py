@@ -20,7 +20,8 @@ from agent.events import Event, Token, Withdrawn
 from agent.http.chat_schemas import MODEL, ChatMessage, ChatRequest, Completion, Models
 from agent.http.desk import Answered, Desk
 from agent.http.errors import MessagesError, NotFoundError
-from agent.http.replies import JsonReply
+from agent.http.refusals import MAX_NAME_CHARS
+from agent.http.replies import JsonReply, plain
 from agent.http.schemas import ASKED, event_stream, refusals
 from agent.http.sse import EventStream, sse
 from agent.state import HISTORY_MESSAGES
@@ -79,10 +80,13 @@ def _read(messages: list[ChatMessage]) -> tuple[str, list[AnyMessage]]:
     """Return the question and its history, oldest first."""
     said = [m for m in messages if m.role in ("user", "assistant")]
     if not said or said[-1].role != "user":
-        raise MessagesError(said[-1].role if said else None)
+        last = f"a last message of {said[-1].role!r}" if said else "no message of a user"
+        raise MessagesError(last)
+    if (kind := said[-1].other_kind) is not None:
+        raise MessagesError(f"a part of the type {kind[:MAX_NAME_CHARS]!r}")
     earlier = [m for m in said[:-1] if m.text.strip()][-HISTORY_MESSAGES:]
     history: list[AnyMessage] = [
-        HumanMessage(m.text) if m.role == "user" else AIMessage(m.text) for m in earlier
+        (HumanMessage if m.role == "user" else AIMessage)(plain(m.text)) for m in earlier
     ]
     return said[-1].text, history
 

@@ -112,16 +112,19 @@ class MediaTypeError(RequestError):
 
 
 class MessagesError(RequestError):
-    """A chat in which nobody asks anything."""
+    """A chat in which nobody asks anything that can be read.
+
+    Args:
+        got: What stands where the question should be.
+    """
 
     code = "messages"
     status = 422
 
-    def __init__(self, last: str | None) -> None:
-        got = f"a last message of {last!r}" if last else "no message of a user"
+    def __init__(self, got: str) -> None:
         super().__init__(
-            f"the chat holds no question: got {got}, expected one of 'user' at its end. Put the "
-            "question there."
+            f"the chat holds no question: got {got}, expected one of 'user', all text, at its "
+            "end. Put the question there."
         )
 
 

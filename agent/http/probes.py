@@ -28,6 +28,7 @@ def probe_routes(exposition: Exposition, checks: Mapping[str, Check]) -> APIRout
     router = APIRouter(tags=["operation"])
 
     @router.get("/healthz", response_model=Health)
+    @router.head("/healthz", include_in_schema=False)
     async def healthz() -> Response:
         """Say that the process answers; restart it when this fails."""
         return JsonReply({"status": "ok"})
@@ -37,6 +38,7 @@ def probe_routes(exposition: Exposition, checks: Mapping[str, Check]) -> APIRout
         response_model=Readiness,
         responses={503: {"model": Unready, "description": "Something is not there."}},
     )
+    @router.head("/readyz", include_in_schema=False)
     async def readyz() -> Response:
         """Say whether questions can be asked; send none here while this fails."""
         found: dict[str, str] = {}

@@ -11,15 +11,19 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 
 from agent.errors import AgentError
 from agent.http.errors import RequestError
+from agent.http.leaving import CallerGoneError
 from agent.http.replies import JsonReply
 from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
 
 OPENAI_PATHS: Final = "/v1/"
 """Where clients read a refusal in the form of OpenAI; it is added to ours there."""
 RETRY_SECONDS: Final = 1
+CALLER_GONE: Final = 499
+"""As nginx calls it; nobody reads it, and the standard has no number for that."""
 MAX_NAME_CHARS: Final = 60
 MAX_PROBLEMS: Final = 5
 """Of one body in one message."""
@@ -63,6 +67,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(AgentError, _ours)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _by_framework)
+    app.add_exception_handler(CallerGoneError, _gone)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -107,6 +112,11 @@ async def _by_framework(request: Request, error: Exception) -> JsonReply:
             "of this path. Correct it and send it again."
         )
     return told(request.url.path, error.status_code, code, message, error.headers)
+
+
+async def _gone(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's form
+    """End a request that nobody waits for any more; it is no failure of ours."""
+    return Response(status_code=CALLER_GONE)
 
 
 async def _unforeseen(request: Request, error: Exception) -> JsonReply:

@@ -43,3 +43,18 @@ async def test_what_is_not_ready_is_told_and_the_process_still_lives(
     assert (ready.status_code, body["code"], alive.status_code) == (503, code, 200)
     assert [name for name, found in body["checks"].items() if found != "ok"] == wrong
     assert body["message"] == body["checks"][wrong[0]]
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "status"),
+    [
+        pytest.param("/healthz", None, 200, id="alive"),
+        pytest.param("/readyz", None, 200, id="ready"),
+        pytest.param("/readyz", MemoryUnavailableError("m", "away"), 503, id="not-ready"),
+    ],
+)
+async def test_balancers_may_ask_with_head(path: str, error: Exception | None, status: int) -> None:
+    async with client(Script(error=error)) as http:
+        reply = await http.head(path)
+
+    assert reply.status_code == status

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import httpx
+import pytest
 from fakes import ScriptedChat, make_context
-from http_service import served
+from http_service import Script, served
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from pydantic import ConfigDict
@@ -55,3 +56,20 @@ async def test_no_further_model_call_is_made_and_the_thread_can_be_asked_again()
     assert (calls, again.json()["outcome"]) == (1, "answered")
     assert kit.outcomes() == {"cancelled": 1, "answered": 1}
     assert kit.value("rag_open_turns") == 0
+
+
+async def test_a_caller_that_does_not_wait_is_no_failure_of_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    script = Script()
+    script.gate.clear()
+    async with served(script) as url, httpx.AsyncClient(trust_env=False) as http:
+        asked = asyncio.create_task(http.post(f"{url}/ask", json={"question": "q?"}))
+        await script.began.wait()
+        asked.cancel()
+        async with asyncio.timeout(5):
+            while not script.ended:
+                await asyncio.sleep(0.005)
+
+    assert script.ended == ["cancelled"]
+    assert caplog.messages == []
