@@ -11,8 +11,9 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from types import FrameType
-from typing import Final
+from typing import Final, Literal
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -88,6 +89,7 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 service.app,
+                http=_protocol(),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -131,6 +133,15 @@ def run(
         signal.signal(number, _leave)
     with contextlib.suppress(SystemExit):
         asyncio.run(serve())
+
+
+def _protocol() -> type[asyncio.Protocol] | Literal["h11"]:
+    """Return what reads requests: the quick parser where it is installed, within our bounds."""
+    if find_spec("httptools") is None:
+        return "h11"
+    from agent.connection import BoundedConnection  # needs httptools
+
+    return BoundedConnection
 
 
 def _keep_what_is_loaded() -> None:
