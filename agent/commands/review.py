@@ -15,7 +15,7 @@ from agent.commands.output import print_json, visible
 from agent.errors import SettingsError
 from agent.review.estimate import Estimate, estimate
 from agent.review.export import as_csv, as_golden, as_labelled
-from agent.review.sample import SHARE, Refusal, refusals, split
+from agent.review.sample import SHARE, Refusal, sample
 from agent.review.verdicts import Judgement, Verdict, Verdicts, path_beside, verdict_on
 from agent.settings import NO_RECORDS
 from telemetry.records import open_reader
@@ -55,12 +55,11 @@ def review(records: str | None, share: float, export: str | None, as_json: bool)
         click.echo(EXPORTS[export](verdicts.all()), nl=False)
         return
     with open_reader(url) as reader:
-        turns, unsure, sure = split(reader)
+        shown = sample(reader, share=share)
         if not as_json and sys.stdin.isatty():
             judged = {verdict.turn_id for verdict in verdicts.all()}
-            chosen = refusals(reader, share=share)
-            _judge_all([r for r in chosen if r.record.id not in judged], verdicts)
-    found = estimate(verdicts.all(), turns=turns, unsure=unsure, sure=sure)
+            _judge_all([r for r in shown.refusals if r.record.id not in judged], verdicts)
+    found = estimate(verdicts.all(), turns=shown.turns, unsure=shown.unsure, sure=shown.sure)
     if as_json:
         print_json(asdict(found))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
@@ -41,42 +40,40 @@ def is_chosen(record_id: str, confidence: str | None, share: float = SHARE) -> b
     return drawn < share
 
 
-def refusals(
-    reader: RecordReader, *, share: float = SHARE, since: float | None = None
-) -> list[Refusal]:
-    """Return the chosen ones of the newest refusals, the newest first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The chosen refusals, and of how many turns they are a sample."""
+
+    refusals: tuple[Refusal, ...]
+    """The newest first."""
+    turns: int
+    """All turns of the time that was looked at."""
+    unsure: int
+    """Its refusals with LOW confidence."""
+    sure: int
+    """Its other refusals."""
+
+
+def sample(reader: RecordReader, *, share: float = SHARE) -> Sample:
+    """Return the chosen ones of the newest `MAX_READ` refusals.
 
     Args:
         reader: Of the turn records.
         share: Of the sure ones that are shown, 0 to 1.
-        since: Unix time, seconds; only turns that began then or later.
 
     Raises:
         TelemetryError: The records cannot be read.
     """
-    selection = Selection(outcome="off_topic", since=since)
-    page = reader.list(selection, limit=MAX_READ)
-    return [
-        Refusal(record=record, is_sure=record.confidence != UNSURE)
-        for record in page.records
-        if is_chosen(record.id, record.confidence, share)
-    ]
-
-
-def split(reader: RecordReader, since: float | None = None) -> tuple[int, int, int]:
-    """Return how many turns there are in all, refused unsurely, and refused surely.
-
-    Args:
-        reader: Of the turn records.
-        since: Unix time, seconds; only turns that began then or later.
-
-    Raises:
-        TelemetryError: The records cannot be read.
-    """
-    groups = reader.aggregate(["outcome", "confidence"], Selection(since=since))
-    turns = sum(group.turns for group in groups)
-    refused: Sequence[tuple[object, int]] = [
-        (group.key[1], group.turns) for group in groups if group.key[0] == "off_topic"
-    ]
-    unsure = sum(count for confidence, count in refused if confidence == UNSURE)
-    return turns, unsure, sum(count for _, count in refused) - unsure
+    page = reader.list(Selection(outcome="off_topic"), limit=MAX_READ)
+    since = page.records[-1].started_at if page.next is not None else None
+    unsure = sum(record.confidence == UNSURE for record in page.records)
+    return Sample(
+        refusals=tuple(
+            Refusal(record=record, is_sure=record.confidence != UNSURE)
+            for record in page.records
+            if is_chosen(record.id, record.confidence, share)
+        ),
+        turns=reader.count(Selection(since=since)),
+        unsure=unsure,
+        sure=len(page.records) - unsure,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -45,22 +46,21 @@ def build(sources: Sources, caller: str) -> None:
 async def _look(reader: RecordReader) -> None:
     since = time.time() - DAYS * DAY
     try:
-        by_day = await asyncio.to_thread(
-            reader.aggregate, ["version"], Selection(since=since), bucket_seconds=DAY
+        ends = await asyncio.to_thread(
+            reader.aggregate, ["version", "outcome"], Selection(since=since), bucket_seconds=DAY
         )
-        ends = await asyncio.to_thread(reader.aggregate, ["version", "outcome"])
     except RecordsMissingError:
-        by_day = ends = ()
+        ends = ()
     except TelemetryError as error:
         note(str(error), is_bad=True)
         return
     if not ends:
-        note(NO_TURNS)
+        note(f"{NO_TURNS} Turns of the last {DAYS} days are shown.")
         return
     with ui.element("div").classes("half"):
         with ui.element("div").classes("panel"):
             text(f"Turns by version, last {DAYS} days", tag="h2")
-            _draw_days(by_day)
+            _draw_days(ends)
         with ui.element("div").classes("panel"):
             text("Versions", tag="h2")
             _draw_versions(ends)
@@ -68,12 +68,14 @@ async def _look(reader: RecordReader) -> None:
 
 
 def _draw_days(by_day: Sequence[Group]) -> None:
-    days = sorted({int(group.key[1] or 0) for group in by_day})
-    turns = {(str(group.key[0]), int(group.key[1] or 0)): group.turns for group in by_day}
+    days = sorted({int(group.key[2] or 0) for group in by_day})
+    turns: Counter[tuple[str, int]] = Counter()
+    for group in by_day:
+        turns[str(group.key[0]), int(group.key[2] or 0)] += group.turns
     versions = sorted({version for version, _ in turns})
     chart = bars(
         [datetime.fromtimestamp(day, UTC).strftime("%d %b") for day in days],
-        {version: [turns.get((version, day), 0) for day in days] for version in versions},
+        {version: [turns[version, day] for day in days] for version in versions},
         x_name="day (UTC)",
     )
     ui.echart(chart).style("height: 230px").props('role="img" aria-label="Turns a day by version"')
@@ -85,13 +87,15 @@ def _draw_versions(ends: Sequence[Group]) -> None:
     for version in versions:
         mine = [group for group in ends if group.key[0] == version]
         turns = sum(group.turns for group in mine)
-        by_outcome = {str(group.key[1]): group.turns for group in mine}
+        by_outcome: Counter[str] = Counter()
+        for group in mine:
+            by_outcome[str(group.key[1])] += group.turns
         calls = sum(group.llm_calls for group in mine)
         rows.append(
             [
                 version,
                 f"{turns:,}",
-                *(words.share(by_outcome.get(o, 0) / turns)
+                *(words.share(by_outcome[o] / turns)
                   for o in ("answered", "no_results", "off_topic")),
                 f"{calls / turns:.1f}",
             ]

@@ -13,7 +13,7 @@ from agent.console.gate import NO_TURNS, turns_for
 from agent.console.sources import Sources
 from agent.review.estimate import Estimate, estimate
 from agent.review.export import as_csv, as_golden, as_labelled
-from agent.review.sample import SHARE, Refusal, refusals, split
+from agent.review.sample import SHARE, Refusal, Sample, sample
 from agent.review.verdicts import Judgement, Verdict, Verdicts, VerdictsError, verdict_on
 from telemetry.errors import RecordsMissingError, TelemetryError
 from telemetry.records import RecordReader
@@ -42,7 +42,7 @@ class _Review:
         self._is_read_only = sources.is_read_only
         self._left: list[Refusal] = []
         self._given: list[Verdict] = []
-        self._sizes = (0, 0, 0)
+        self._sample = Sample(refusals=(), turns=0, unsure=0, sure=0)
         self._last: Refusal | None = None
 
     def draw(self) -> None:
@@ -54,17 +54,18 @@ class _Review:
 
     async def _load(self) -> None:
         try:
-            chosen = await asyncio.to_thread(refusals, self._reader)
-            self._sizes = await asyncio.to_thread(split, self._reader)
+            self._sample = await asyncio.to_thread(sample, self._reader)
             self._given = await asyncio.to_thread(self._verdicts.all)
         except RecordsMissingError:
-            chosen = []
+            pass
         except (TelemetryError, VerdictsError) as error:
             with self._card:
                 note(str(error), is_bad=True)
             return
         judged = {verdict.turn_id for verdict in self._given}
-        self._left = [refusal for refusal in chosen if refusal.record.id not in judged]
+        self._left = [
+            refusal for refusal in self._sample.refusals if refusal.record.id not in judged
+        ]
         self._redraw()
 
     def _key(self, event: Any) -> None:
@@ -114,15 +115,16 @@ class _Review:
         with self._card:
             self._draw_card()
         with self._side:
-            turns, unsure, sure = self._sizes
-            _draw_estimate(estimate(self._given, turns=turns, unsure=unsure, sure=sure), sure)
+            of = self._sample
+            found = estimate(self._given, turns=of.turns, unsure=of.unsure, sure=of.sure)
+            _draw_estimate(found, of.sure)
             self._draw_exports()
 
     def _draw_card(self) -> None:
         if not self._left:
-            refused = sum(self._sizes[1:])
+            refused = self._sample.unsure + self._sample.sure
             note("All chosen refusals are judged." if refused else
-                 f"No refusal is recorded. {'' if self._sizes[0] else NO_TURNS}")  # fmt: skip
+                 f"No refusal is recorded. {'' if self._sample.turns else NO_TURNS}")  # fmt: skip
             return
         record = self._left[0].record
         with ui.element("article").classes("panel"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from filled_store import fill, turns
 
-from agent.review.sample import is_chosen, refusals, split
+from agent.review.sample import is_chosen, sample
 from telemetry.records import RecordReader, Selection, open_reader
 
 NOW = 1_800_000_000.0
@@ -20,17 +20,16 @@ def reader(tmp_path: Path) -> Iterator[RecordReader]:
 
 
 def test_every_unsure_refusal_is_shown_and_a_share_of_the_others(reader: RecordReader) -> None:
-    chosen = refusals(reader)
-    turns_, unsure, sure = split(reader)
+    found = sample(reader)
 
-    assert turns_ == 2_000
-    assert sum(not refusal.is_sure for refusal in chosen) == unsure
-    assert 0.04 * sure < sum(refusal.is_sure for refusal in chosen) < 0.18 * sure
-    assert unsure + sure == reader.count(Selection(outcome="off_topic"))
+    assert found.turns == 2_000
+    assert sum(not refusal.is_sure for refusal in found.refusals) == found.unsure
+    assert 0.04 * found.sure < sum(r.is_sure for r in found.refusals) < 0.18 * found.sure
+    assert found.unsure + found.sure == reader.count(Selection(outcome="off_topic"))
 
 
 def test_the_same_turns_are_shown_each_time(reader: RecordReader) -> None:
-    assert [r.record.id for r in refusals(reader)] == [r.record.id for r in refusals(reader)]
+    assert sample(reader) == sample(reader)
 
 
 @pytest.mark.parametrize(
