@@ -1,4 +1,4 @@
-"""Which pieces of documents a reply cites, as `[chunk id]`, and which of them it was never given."""
+"""Which pieces of documents a reply cites, as `[chunk id]`, and which it was never given."""
 
 from __future__ import annotations
 

@@ -135,14 +135,14 @@ class Readers:
 
 
 def _are_short_texts(ids: tuple[Any, ...]) -> bool:
-    for id_ in ids:  # a loop, not `all`: lists are short, and a generator costs more than it saves
+    for id_ in ids:  # noqa: SIM110 - lists are short, and a generator costs more than it saves
         if type(id_) is not str or len(id_) > MAX_ID:
             return False
     return True
 
 
 def _are_finite(scores: tuple[Any, ...]) -> bool:
-    for score in scores:
+    for score in scores:  # noqa: SIM110 - as above
         if type(score) is not float or not isfinite(score):
             return False
     return True

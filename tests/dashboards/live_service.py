@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -133,8 +134,32 @@ def _more_agents(composition: Composition) -> Iterator[SupportAgent]:
         parts = composition.parts(settings)
         chat = reduce(faulty_chat, faults, parts.chat)
         yield composition.agent(settings, replace(parts, chat=chat))
+    yield from _revising_agents(composition)
     nothing_found = {"version": "nothing-found", "min_score": 0.99}
     yield composition.agent(composition.settings.model_copy(update=nothing_found))
+
+
+def _revising_agents(composition: Composition) -> Iterator[SupportAgent]:
+    """Yield agents whose drafts pass at once, never get better, or are judged as the last one."""
+    critics = {
+        "drafts-pass": ["all fully none"],
+        "drafts-get-better": ["some partly a", "all fully b"],
+        "drafts-stay": ["some partly a", "some partly b", "some partly c"],
+        "critique-is-old": ["some partly a"],
+    }
+    for name, said in critics.items():
+        replies = cycle(map(_critique, said))
+        settings = composition.settings.model_copy(update={"version": name, "revise": True})
+        parts = composition.parts(settings)
+        critic = ChatFault(
+            when=asks_for("critique"), reply=lambda _, replies=replies: next(replies)
+        )
+        chat = faulty_chat(parts.chat, critic)
+        yield composition.agent(settings, replace(parts, chat=chat))
+
+
+def _critique(words: str) -> str:
+    return json.dumps(dict(zip(("supported", "answers", "note"), words.split(), strict=True)))
 
 
 def _ask_all(composition: Composition, agent: SupportAgent, *, rounds: int = 1) -> None:

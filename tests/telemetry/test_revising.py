@@ -122,7 +122,9 @@ def test_a_turn_without_the_loop_shows_nothing_of_it() -> None:
     ("update", "expected"),
     [
         pytest.param(
-            {"score": 0.6, "critique": "Shorter."}, Critique(0.6, "Shorter.", "d"), id="our-own-keys"
+            {"score": 0.6, "critique": "Shorter."},
+            Critique(0.6, "Shorter.", "d"),
+            id="our-own-keys",
         ),
         pytest.param(
             {"critique_score": 1, "feedback": ["One.", "Two."]}, Critique(1.0, "One.\nTwo.", "d"),
