@@ -839,8 +839,8 @@ JUDGEMENT_FAILURES: Final = Failure(
             condition=Exceeds(signal=shares.UNJUDGED, limit="error_ticket"),
             pending_seconds=5 * _MINUTE,
             keep_seconds=_HOUR,
-            summary="{service}: at least {value} of the replies to its checks, grades and critiques "
-            "are no verdict",
+            summary="{service}: at least {value} of the replies to its checks, grades and "
+            "critiques are no verdict",
             why="The agent goes on without the verdict, so nothing fails visibly.",
         ),
     ),

@@ -88,8 +88,11 @@ def _golden_agent() -> tuple[CollectorRegistry, Callable[[], Iterator[None]]]:
     composition = _composition("lab", max_rewrites=GOLDEN_BOUND)
     agent = composition.default_agent
 
+    feedback, verdicts = composition.feedback(), cycle(names.VERDICTS)
+
     def ask() -> Iterator[None]:
         for _ in range(GOLDEN_ROUNDS):
+            feedback.give(next(verdicts), trace_id=None, span_id=None)
             yield _ask_all(composition, agent)
 
     return composition.registry, ask
@@ -140,12 +143,12 @@ def _more_agents(composition: Composition) -> Iterator[SupportAgent]:
 
 
 def _revising_agents(composition: Composition) -> Iterator[SupportAgent]:
-    """Yield agents whose drafts pass at once, never get better, or are judged as the last one."""
+    """Yield agents whose drafts pass at once, never get better, or are judged with all before."""
     critics = {
         "drafts-pass": ["all fully none"],
         "drafts-get-better": ["some partly a", "all fully b"],
         "drafts-stay": ["some partly a", "some partly b", "some partly c"],
-        "critique-is-old": ["some partly a"],
+        "critique-grows": ["some partly a", "some partly ab", "some partly abc"],
     }
     for name, said in critics.items():
         replies = cycle(map(_critique, said))
