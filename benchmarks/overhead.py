@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import importlib
-import importlib.util
 import json
 import logging
 import random
@@ -22,8 +20,7 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,13 +37,6 @@ from benchmarks.instructions import instructions
 from benchmarks.minimal import CountersOnly, Minimal
 from telemetry.attributes import byte_size
 from telemetry.instrumentation import instrument
-
-PEERS = {
-    "openinference": ("openinference.instrumentation.langchain", "LangChainInstrumentor"),
-    "traceloop": ("opentelemetry.instrumentation.langchain", "LangchainInstrumentor"),
-    "otel genai": ("opentelemetry.instrumentation.genai.langchain", "LangChainInstrumentor"),
-}
-"""Shown where they are installed; each is set up without content."""
 
 
 class Tally(SpanProcessor):
@@ -82,8 +72,6 @@ class Variant:
     name: str
     target: Any
     tally: Tally | None = None
-    on: Callable[[], None] = lambda: None
-    off: Callable[[], None] = lambda: None
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
@@ -117,44 +105,18 @@ def watched(graph: Any, sampler: Any = ALWAYS_ON) -> tuple[Any, Tally]:
 
 
 def variants() -> list[Variant]:
+    """Return what is compared; other instrumentors have `benchmarks/peers.py`."""
     graph = bench.build()
     made, tally = provider()
     ours, our_tally = watched(graph)
     unsampled, no_tally = watched(graph, ALWAYS_OFF)
-    found = [
+    return [
         Variant("bare", graph),
         Variant("counters only", CountersOnly(graph)),
         Variant("minimal", Minimal(graph, made), tally),
         Variant("loopscope", ours, our_tally),
         Variant("loopscope, unsampled", unsampled, no_tally),
     ]
-    return found + [peer for name, place in PEERS.items() if (peer := _peer(name, *place))]
-
-
-def _peer(name: str, module: str, instrumentor_class: str) -> Variant | None:
-    try:
-        if importlib.util.find_spec(module) is None:
-            return None
-        instrumentor = getattr(importlib.import_module(module), instrumentor_class)()
-    except ImportError:
-        return None
-    made, tally = provider()
-    return Variant(
-        name,
-        bench.build(),
-        tally,
-        on=lambda: instrumentor.instrument(tracer_provider=made, skip_dep_check=True),
-        off=instrumentor.uninstrument,
-    )
-
-
-@contextmanager
-def switched(variant: Variant) -> Iterator[None]:
-    variant.on()
-    try:
-        yield
-    finally:
-        variant.off()
 
 
 def run(found: list[Variant], turns: int, call: Callable[[Any, Any], Any]) -> None:
@@ -162,16 +124,14 @@ def run(found: list[Variant], turns: int, call: Callable[[Any, Any], Any]) -> No
     given = {"question": bench.QUESTION}
     order = random.Random(7)
     for variant in found:
-        with switched(variant):
-            for _ in range(10):
-                call(variant.target, given)
+        for _ in range(10):
+            call(variant.target, given)
     for _ in range(turns):
         for variant in order.sample(found, len(found)):
-            with switched(variant):
-                cpu, wall = time.process_time(), time.perf_counter()
-                call(variant.target, given)
-                variant.wall.append(time.perf_counter() - wall)
-                variant.cpu.append(time.process_time() - cpu)
+            cpu, wall = time.process_time(), time.perf_counter()
+            call(variant.target, given)
+            variant.wall.append(time.perf_counter() - wall)
+            variant.cpu.append(time.process_time() - cpu)
 
 
 def weigh(variant: Variant, call: Callable[[Any, Any], Any]) -> tuple[int, int]:
@@ -180,8 +140,7 @@ def weigh(variant: Variant, call: Callable[[Any, Any], Any]) -> tuple[int, int]:
         return 0, 0
     variant.tally.spans = variant.tally.bytes = 0
     variant.tally.weighing = True
-    with switched(variant):
-        call(variant.target, {"question": bench.QUESTION})
+    call(variant.target, {"question": bench.QUESTION})
     variant.tally.weighing = False
     return variant.tally.spans, variant.tally.bytes
 

@@ -10,6 +10,7 @@ the processes. Peers that are not installed are left out.
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import statistics
@@ -21,9 +22,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks import graph as bench
 from benchmarks import overhead
 from benchmarks.graph import QUESTION
 
+PEERS = {
+    "openinference": ("openinference.instrumentation.langchain", "LangChainInstrumentor"),
+    "traceloop": ("opentelemetry.instrumentation.langchain", "LangchainInstrumentor"),
+    "otel genai": ("opentelemetry.instrumentation.genai.langchain", "LangChainInstrumentor"),
+}
+"""Name -> module and class; each is set up without content."""
 OURS = ("minimal", "loopscope", "loopscope, unsampled")
 
 
@@ -42,23 +50,33 @@ def measure(name: str, turns: int) -> dict[str, float]:
     """Time the bare graph, then the watched one, in this process."""
     found = {variant.name: variant for variant in overhead.variants()}
     bare = median_seconds(found["bare"].target, turns)
-    variant = found[name]
-    variant.on()
-    watched = median_seconds(variant.target, turns)
-    if variant.tally is not None:
-        variant.tally.spans = variant.tally.bytes = 0
-        variant.tally.weighing = True
-        variant.target.invoke({"question": QUESTION})
-    spans, size = (variant.tally.spans, variant.tally.bytes) if variant.tally else (0, 0)
+    if name in PEERS:
+        target, tally = peer(*PEERS[name])
+    else:
+        target, tally = found[name].target, found[name].tally
+    watched = median_seconds(target, turns)
+    if tally is not None:
+        tally.spans = tally.bytes = 0
+        tally.weighing = True
+        target.invoke({"question": QUESTION})
+    spans, size = (tally.spans, tally.bytes) if tally else (0, 0)
     return {
         "ratio": watched / bare, "added_ms": (watched - bare) * 1e3, "spans": spans, "bytes": size,
     }  # fmt: skip
 
 
+def peer(module: str, instrumentor: str) -> tuple[Any, overhead.Tally]:
+    """Switch a peer on for the rest of the process; return a graph that it watches."""
+    made, tally = overhead.provider()
+    switch = getattr(importlib.import_module(module), instrumentor)()
+    switch.instrument(tracer_provider=made, skip_dep_check=True)
+    return bench.build(), tally
+
+
 def installed() -> list[str]:
     """Return the names of what can be measured here."""
     peers = []
-    for name, (module, _) in overhead.PEERS.items():
+    for name, (module, _) in PEERS.items():
         try:
             if importlib.util.find_spec(module) is not None:
                 peers.append(name)
