@@ -39,7 +39,6 @@ from telemetry.feedback import Feedback
 from telemetry.instrumentation import instrument
 from telemetry.probe import Records
 from telemetry.records import RecordSink
-from telemetry.records.record import Labels
 from telemetry.topology import node_paths
 
 if TYPE_CHECKING:
@@ -217,12 +216,6 @@ class Composition:
         self._observer.records = RecordSink(
             url,
             gate=ContentGate.from_environment(),
-            labels=Labels(
-                index=self.index.fingerprint,
-                prompt=prompt_version(),
-                grader=self.settings.model,
-                model=self.settings.model,
-            ),
             dropped=metric_set(self.registry).dropped,
             failed=metric_set(self.registry).failed,
         )

@@ -236,6 +236,7 @@ class Book:
             terminal_roles=tuple([role for _, role in self._terminals]),
             judgement_failures=self._failures,
             last_node=self.last_node,
+            build=self.probe.build,
         )
 
     def _own_outcome(self) -> str:

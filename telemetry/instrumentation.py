@@ -78,7 +78,8 @@ def instrument(
             drift.
         logger_provider: Where events go; else the global one, else they are put on spans.
         redact: Cleans a text before it leaves, where content capture is on.
-        build: Values of `index`, `prompt`, `grader` and `model` for `rag_build_info`.
+        build: Values of `index`, `prompt`, `grader` and `model` for `rag_build_info` and the
+            turn records.
         max_rewrites: The rewrite budget, where the graph's state does not tell it.
         detectors: Checks of a finished turn.
         call_spans: Make spans for model calls; None makes them unless a known instrumentor of
@@ -128,6 +129,7 @@ def instrument(
         keeps=keeps or getattr(tracer_provider or trace.get_tracer_provider(), "keeps", None),
         makes_call_spans=_who_makes_call_spans(call_spans),
         steps_needed=lambda budget: steps_needed(graph, rewriters, budget),
+        build={key: value for key, value in built.items() if value != UNKNOWN},
     )
     probe.turn_metrics.build_info(built)
     if max_rewrites is not None:

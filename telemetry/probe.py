@@ -76,6 +76,8 @@ class Probe:
     """Kinds of model calls seen so far."""
     max_rewrites: int | None = None
     """The bound seen last, for the gauges."""
+    build: Mapping[str, str] = field(default_factory=dict)
+    """What the graph was built from, as far as it is known."""
     _said: set[tuple[str, str]] = field(default_factory=set)
 
     def role(self, node: str) -> str:

@@ -140,7 +140,12 @@ class RunningTurn:
         except Exception as failure:  # noqa: BLE001 - the turn is counted, whatever is wrong
             probe = self.probe
             probe.failed("run", failure)
-            return Turn(graph=probe.graph, version=probe.version, outcome=outcome or names.ERROR)
+            return Turn(
+                graph=probe.graph,
+                version=probe.version,
+                outcome=outcome or names.ERROR,
+                build=probe.build,
+            )
 
     def _span_id(self) -> str | None:
         span_id = self.span.get_span_context().span_id

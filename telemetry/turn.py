@@ -6,6 +6,7 @@ held in memory only, for the drift measure and for opted-in content; nothing her
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -103,6 +104,8 @@ class Turn:
     """(role, reason) of the model replies that were no judgement."""
     last_node: str | None = None
     """The node that started last."""
+    build: Mapping[str, str] = field(default_factory=dict)
+    """What the graph that ran was built from: the labels of `rag_build_info` that are known."""
 
     @property
     def is_conflict(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Final, Protocol
 
 from telemetry import names
@@ -35,12 +35,15 @@ class Found(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """What the process was built from: the labels of `rag_build_info`."""
+    """What answered was built from: the labels of `rag_build_info`."""
 
     index: str | None = None
     prompt: str | None = None
     grader: str | None = None
     model: str | None = None
+
+
+_LABELS: Final = tuple(field.name for field in fields(Labels))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +146,7 @@ def record_of(
         findings: What the detectors found in it.
         record_id: Id given to it earlier; a new one when None.
         gate: Decides what of the question, the queries and the reply is kept.
-        labels: What the process was built from.
+        labels: What the process was built from, where the turn does not tell it.
     """
     started_at = turn.started_at or time.time()
     return TurnRecord(
@@ -155,7 +158,7 @@ def record_of(
         reason=_label(turn.reason),
         trace_id=turn.trace_id,
         conversation_id=_label(turn.conversation_id and gate.conversation(turn.conversation_id)),
-        labels=labels,
+        labels=_labels(turn.build, labels),
         classification=turn.classification,
         confidence=turn.confidence,
         rewrites=turn.rewrites,
@@ -172,6 +175,12 @@ def record_of(
         question=_through(gate, turn.question),
         reply=_through(gate, turn.reply),
     )
+
+
+def _labels(build: Mapping[str, str], others: Labels) -> Labels:
+    """Return the labels of the agent that answered, for one process may hold several."""
+    told = {name: _label(build[name]) for name in _LABELS if name in build}
+    return replace(others, **told) if told else others
 
 
 def _attempts(retrievals: Iterable[Retrieval], gate: ContentGate) -> tuple[Attempt, ...]:

@@ -51,7 +51,7 @@ class RecordSink:
         url: A path, `sqlite:///PATH` or `postgresql://USER:PASSWORD@HOST/DATABASE`.
         gate: Decides what of question, queries and reply is kept; by default nothing.
             Called in the writer's thread.
-        labels: What the process was built from.
+        labels: What the process was built from, for turns of graphs that do not tell it.
         retention: What is deleted again.
         dropped: Told `("records", n)` when n turns could not be kept.
         failed: Told `"records"` each time the store could not be written.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,9 +16,14 @@ from agent.compose import Composition
 from agent.errors import FaultError
 from agent.faults.catalogue import FAULTS, SLOW_SECONDS, read_fault
 from agent.gameday import GameDay
+from agent.models.requests import prompt_version
 from agent.parts import Parts
 from agent.settings import Settings
 from telemetry.batching import close_all
+from telemetry.detectors import Finding
+from telemetry.records import TurnRecord
+from telemetry.records.record import record_of
+from telemetry.turn import Turn
 
 LAST_HIT = "What happens if my server goes down?"
 """Found on the second rewrite of two by the golden model."""
@@ -34,6 +39,16 @@ def composition() -> Composition:
 @pytest.fixture(scope="module")
 def settings(composition: Composition) -> Settings:
     return composition.settings
+
+
+@dataclass
+class Kept:
+    """Takes turns as the record store does."""
+
+    records: list[TurnRecord]
+
+    def put(self, turn: Turn, findings: Sequence[Finding] = ()) -> None:
+        self.records.append(record_of(turn, findings))
 
 
 def ask(composition: Composition, fault: str, question: str, **changes: Any) -> Answer:
@@ -222,3 +237,32 @@ async def test_a_game_day_counts_both_agents_in_one_registry(settings: Settings)
     )
 
     assert (len(builds), turns) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("fault", "moved"),
+    [
+        pytest.param("index-regression", {"index"}, id="another-index"),
+        pytest.param("grader-regression", {"grader"}, id="another-grader"),
+        pytest.param("budget-first", set(), id="the-same-build"),
+    ],
+)
+async def test_records_of_a_game_day_tell_which_build_answered(
+    fault: str, moved: set[str], settings: Settings
+) -> None:
+    kept: list[TurnRecord] = []
+    alone = Composition(settings, records=Kept(kept))
+    game_day = GameDay(alone, settings, read_fault(fault), is_on=False)
+    for _ in range(3):
+        await game_day.agent().aanswer(FOUND)
+        game_day.toggle()
+    first, struck, third = (asdict(record.labels) for record in kept)
+
+    assert first == third
+    assert {label for label in first if first[label] != struck[label]} == moved
+    assert first == {
+        "index": alone.index.fingerprint,
+        "prompt": prompt_version(),
+        "grader": "golden",
+        "model": "golden",
+    }

@@ -11,6 +11,7 @@ from telemetry.content import ContentGate, digest
 from telemetry.records.record import (
     MAX_ATTEMPTS,
     MAX_CHUNKS,
+    MAX_LABEL_LENGTH,
     Labels,
     first_id,
     new_id,
@@ -40,6 +41,28 @@ def test_a_record_holds_the_books_of_its_turn() -> None:
     assert [attempt.attempt for attempt in record.attempts] == [0, 1]
     assert record.attempts[0].query_hash == query_hash("cancel plan")
     assert record.attempts[0].scores == (0.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("build", "labels"),
+    [
+        pytest.param({}, Labels(index="i1", model="local"), id="a-turn-that-tells-nothing"),
+        pytest.param(
+            {"index": "i2", "grader": "g2"},
+            Labels(index="i2", grader="g2", model="local"),
+            id="what-the-turn-tells-comes-before-what-the-process-tells",
+        ),
+        pytest.param(
+            {"index": "i" * 999, "model": "a\0b"},
+            Labels(index="i" * MAX_LABEL_LENGTH, model="a\ufffdb"),
+            id="labels-are-bounded-and-storable",
+        ),
+    ],
+)
+def test_labels_are_those_of_the_agent_that_answered(build: dict[str, str], labels: Labels) -> None:
+    record = record_of(make_turn(build=build), labels=Labels(index="i1", model="local"))
+
+    assert record.labels == labels
 
 
 def test_the_effect_of_each_rewrite_is_kept() -> None:
