@@ -20,7 +20,7 @@ from langgraph.checkpoint.base import (
 
 from agent.errors import TurnTimeoutError
 from agent.memory.errors import MemoryUnavailableError
-from agent.memory.store import STORE_SECONDS, Store, to_its_end
+from agent.memory.store import STORE_SECONDS, Store, reason, to_its_end
 from agent.memory.thread import Thread
 
 T = TypeVar("T")
@@ -195,12 +195,6 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
             raise MemoryUnavailableError(self._store.shown, problem) from error
         except self._store.errors as error:
             raise MemoryUnavailableError(self._store.shown, reason(error)) from error
-
-
-def reason(error: Exception) -> str:
-    """Return the first line of a driver's message: the further ones may quote values."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:200].rstrip(".") if lines else type(error).__name__
 
 
 def _key(config: RunnableConfig) -> str:

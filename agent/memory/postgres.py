@@ -22,14 +22,9 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 
 from agent.errors import SettingsError
-from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
-from agent.memory.finished import reason
-from agent.memory.store import STORE_SECONDS, strict_serializer, to_its_end
+from agent.memory.errors import MemoryUnavailableError
+from agent.memory.store import STORE_SECONDS, reason, strict_serializer, taken, to_its_end
 
-FIRST_WAIT_SECONDS: Final = 0.01
-LONGEST_WAIT_SECONDS: Final = 0.25
-"""How long to wait between two looks at a lock that another replica holds: from the first to the
-longest, doubled each time. Chosen by us: turns take a second or more."""
 SETUP_SECONDS: Final = 30.0
 """Longest wait for another replica that creates the tables; chosen by us: it takes about one."""
 
@@ -99,7 +94,7 @@ class PostgresStore:
         try:
             try:
                 await to_its_end(self._alive())
-                await self._lock(key, until)
+                await taken(lambda: to_its_end(self._try_lock(key)), until)
             except self.errors as error:
                 raise MemoryUnavailableError(self.shown, reason(error)) from error
             yield
@@ -133,14 +128,6 @@ class PostgresStore:
                     await before.close()
                     self._session = self.saver.conn = await _connect(self._url)
         return self._session
-
-    async def _lock(self, key: str, until: float) -> None:
-        began, wait = time.monotonic(), FIRST_WAIT_SECONDS
-        while not await to_its_end(self._try_lock(key)):
-            if time.monotonic() + wait > until:
-                raise ConversationBusyError(time.monotonic() - began)
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
     async def _try_lock(self, key: str) -> bool:
         session, rows = await self._run("SELECT pg_try_advisory_lock(%s) AS got", _number(key))

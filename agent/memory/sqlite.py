@@ -1,20 +1,25 @@
-"""Conversations in a SQLite file of one process."""
+"""Conversations in a SQLite file, shared by any number of processes of one machine."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sqlite3
+import time
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent.memory.errors import MemoryUnavailableError
-from agent.memory.finished import reason
-from agent.memory.store import STORE_SECONDS, strict_serializer
+from agent.memory.file_locks import FileLocks
+from agent.memory.store import STORE_SECONDS, reason, strict_serializer, taken
+
+WRITER_SECONDS: Final = 2.0
+"""Longest wait for another process that writes; chosen by us: one takes milliseconds."""
 
 
 class SqliteStore:
@@ -22,14 +27,25 @@ class SqliteStore:
 
     Args:
         path: Of the file, for messages.
-        connection: Open, with the file locked for this process.
+        connection: Open.
+        locks: Of the turns under way in all processes.
     """
 
     errors = (sqlite3.Error,)
 
-    def __init__(self, path: Path, connection: aiosqlite.Connection) -> None:
+    def __init__(self, path: Path, connection: aiosqlite.Connection, locks: FileLocks) -> None:
         self.shown = f"the SQLite file {str(path)!r}"
         self.saver = AsyncSqliteSaver(connection, serde=strict_serializer())
+        self._locks = locks
+
+    async def setup(self) -> None:
+        """Create the tables, one process at a time: SQLite itself waits for no such change.
+
+        Raises:
+            ConversationBusyError: Another process took longer than `STORE_SECONDS` to do so.
+        """
+        async with self.locked("the tables", time.monotonic() + STORE_SECONDS):
+            await self.saver.setup()
 
     async def prune(self, key: str, kept: str) -> None:
         """Remove a thread's older checkpoints."""
@@ -41,12 +57,25 @@ class SqliteStore:
         """Read one value."""
         await self._execute("SELECT count(*) FROM sqlite_master", ())
 
-    def locked(self, key: str, until: float) -> AbstractAsyncContextManager[None]:  # noqa: ARG002
-        """Keep nobody out: the whole file belongs to this process."""
-        return nullcontext()
+    @asynccontextmanager
+    async def locked(self, key: str, until: float) -> AsyncIterator[None]:
+        """Hold the thread's lock.
+
+        Raises:
+            ConversationBusyError: Another process held it until then.
+            MemoryUnavailableError: The system has no locks for this file.
+        """
+        try:
+            await taken(lambda: self._locks.take(key), until)
+        except OSError as error:
+            raise MemoryUnavailableError(self.shown, reason(error)) from error
+        try:
+            yield
+        finally:
+            self._locks.give_back(key)
 
     async def secure(self, key: str, parent: str | None) -> None:
-        """Do nothing: nobody else writes."""
+        """Do nothing: a lock is held as long as its process runs."""
 
     async def gave_up(self) -> None:
         """Do nothing: the connection's thread goes on with the next statement."""
@@ -61,9 +90,10 @@ class SqliteStore:
 async def open_sqlite(path: str) -> AsyncIterator[SqliteStore]:
     """Open the file, made when it is not there and for its user alone, and close it.
 
+    Its locks are in a file beside it, whose name ends in `-locks`.
+
     Raises:
-        MemoryUnavailableError: It cannot be opened, or another process has it open: two of them
-            would each answer from a history that misses the other's turns.
+        MemoryUnavailableError: It cannot be opened.
     """
     file = Path(path)
     shown = f"the SQLite file {path!r}"
@@ -71,20 +101,18 @@ async def open_sqlite(path: str) -> AsyncIterator[SqliteStore]:
         file.parent.mkdir(parents=True, exist_ok=True)
         # The log of changes takes over the mode of the file.
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-        connection = await aiosqlite.connect(file, timeout=STORE_SECONDS / 5)
-    except (OSError, sqlite3.Error) as error:
+        locks = FileLocks(file.resolve().with_name(f"{file.resolve().name}-locks"))
+    except OSError as error:
         raise MemoryUnavailableError(shown, reason(error)) from error
+    connection = aiosqlite.connect(file, timeout=WRITER_SECONDS)
     try:
         try:
-            await connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            store = SqliteStore(file, connection)
-            await store.saver.setup()
+            store = SqliteStore(file, await connection, locks)
+            await store.setup()
             await store.ping()
         except sqlite3.Error as error:
-            problem = reason(error)
-            if "locked" in problem:
-                problem = "another process has it open, and one file is for one process"
-            raise MemoryUnavailableError(shown, problem) from error
+            raise MemoryUnavailableError(shown, reason(error)) from error
         yield store
     finally:
         await asyncio.shield(connection.close())
+        locks.close()

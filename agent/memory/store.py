@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import time
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Protocol, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from agent.memory.errors import ConversationBusyError
+
 T = TypeVar("T")
 
 STORE_SECONDS: Final = 5.0
 """Longest wait for one operation of a store; chosen by us: healthy ones take milliseconds."""
+FIRST_WAIT_SECONDS: Final = 0.01
+LONGEST_WAIT_SECONDS: Final = 0.25
+"""How long to wait between two looks at a lock that another process holds: from the first to the
+longest, doubled each time. Chosen by us: turns take a second or more."""
 
 
 class Store(Protocol):
@@ -67,6 +74,30 @@ def strict_serializer() -> JsonPlusSerializer:
     write to the database could run code here.
     """
     return JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+async def taken(take: Callable[[], Awaitable[bool]], until: float) -> None:
+    """Take a lock, looking again and again while another process holds it.
+
+    Args:
+        take: Takes it if it is free and returns whether it was.
+        until: Monotonic time at which the wait ends.
+
+    Raises:
+        ConversationBusyError: It was not free in time.
+    """
+    began, wait = time.monotonic(), FIRST_WAIT_SECONDS
+    while not await take():
+        if time.monotonic() + wait > until:
+            raise ConversationBusyError(time.monotonic() - began)
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of a driver's message: the further ones may quote values."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200].rstrip(".") if lines else type(error).__name__
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
