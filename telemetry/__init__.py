@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from telemetry.logs import add_trace_context
     from telemetry.readers import DEFAULT_READERS
     from telemetry.records import RecordSink, open_reader
+    from telemetry.synthetic import synthetic_turns
 
 __all__ = [
     "DEFAULT_READERS",
@@ -37,6 +38,7 @@ __all__ = [
     "open_reader",
     "setup_export",
     "start_metrics_server",
+    "synthetic_turns",
     "uninstrument",
     "worker_died",
 ]
@@ -59,6 +61,7 @@ _HOMES = {
     "open_reader": "telemetry.records",
     "setup_export": "telemetry.export",
     "start_metrics_server": "telemetry.exposition",
+    "synthetic_turns": "telemetry.synthetic",
     "uninstrument": "telemetry.instrumentation",
     "worker_died": "telemetry.exposition",
 }

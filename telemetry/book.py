@@ -192,6 +192,7 @@ class Book:
         error_type: str | None,
         trace_id: str | None,
         span_id: str | None,
+        is_synthetic: bool = False,
     ) -> Turn:
         """Return the finished turn.
 
@@ -201,6 +202,7 @@ class Book:
             error_type: Name of the error that ended it.
             trace_id: 32 hex digits, None when the turn's span is not recorded.
             span_id: 16 hex digits of that span, or None.
+            is_synthetic: It was none of a user.
         """
         duration = time.perf_counter() - self._started
         said, verdict, tokens = self._statement, self._verdict, self.tokens
@@ -237,6 +239,7 @@ class Book:
             judgement_failures=self._failures,
             last_node=self.last_node,
             build=self.probe.build,
+            is_synthetic=is_synthetic,
         )
 
     def _own_outcome(self) -> str:

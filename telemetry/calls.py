@@ -165,7 +165,8 @@ class CallHandler(GraphCallbackHandler):
         """Count a call of a background task that outlived the turn, or its tokens alone."""
         try:
             was_counted = self._left.pop(run_id.int, None) is not None
-            self._turn.probe.metric_set.post(LateCall(call, was_counted=was_counted))
+            if not self._turn.is_synthetic:
+                self._turn.probe.metric_set.post(LateCall(call, was_counted=was_counted))
         except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
             self._turn.probe.failed("model", error)
 

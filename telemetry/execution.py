@@ -206,7 +206,8 @@ class Execution:
         node = self.node
         if node.role == names.RETRIEVE:
             self.turn.book.retrieval_failed()
-        node.probe.run_metrics.node_error(node.path, kind)
+        if not self.turn.is_synthetic:
+            node.probe.run_metrics.node_error(node.path, kind)
         if self.context is not None:
             self.span.set_status(StatusCode.ERROR)
             self.span.add_event(names.EVENT_EXCEPTION, node.probe.gate.exception(error))

@@ -80,6 +80,7 @@ _COUNTERS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         "Model replies that could not be used as a judgement.",
         (*_GRAPH, names.LABEL_ROLE, names.LABEL_REASON),
     ),
+    names.PROBE_TURNS: ("Turns asked by probes, which no other series counts.", _GRAPH),
     names.FEEDBACK: ("What people said of answers.", (names.LABEL_VERDICT,)),
     names.TELEMETRY_DROPPED: ("Items that telemetry gave up on.", (names.LABEL_SIGNAL,)),
     names.TELEMETRY_ERRORS: ("Failures inside telemetry.", (names.LABEL_WHERE,)),

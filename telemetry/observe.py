@@ -63,6 +63,8 @@ def observe(execution: Execution, output: Any, state: State) -> Attributes | Non
 def _count_jump(execution: Execution, goto: Any) -> None:
     """Count where a node's `Command` sends the turn, as a router's choice is counted."""
     node = execution.node
+    if execution.turn.is_synthetic:
+        return
     for chosen in goto if isinstance(goto, list | tuple) else [goto]:
         route = shown(chosen if isinstance(chosen, str) else chosen.node)
         node.probe.run_metrics.route(node.path, route).inc()

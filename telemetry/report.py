@@ -133,6 +133,9 @@ class TurnReport:
 
     def __call__(self) -> None:
         """Count the turn, then what happened in it. Never raises."""
+        if self._turn.is_synthetic:
+            self._probe.turn_metrics.closed_apart()
+            return
         try:
             self._probe.turn_metrics.closed(
                 self._turn, drifted=self._drifted, exemplar=self._exemplar

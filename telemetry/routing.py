@@ -49,16 +49,22 @@ class CountedRouter:
         return entries
 
     def _count(self, chosen: str) -> None:
+        turn = current_turn()
+        if turn is not None and not turn.is_synthetic:
+            self._child(chosen).inc()
+        if self._is_terminal and chosen != END_NODE:
+            self._take_back()
+        if self._role != names.NONE:
+            self._judge(f"{self._prefix}/{chosen}" if self._prefix else chosen)
+
+    def _child(self, chosen: str) -> Counter:
+        """Return the series of a choice."""
         child = self._children.get(chosen)
         if child is None:
             child = self._probe.run_metrics.route(self._router, shown(chosen))
             if len(self._children) < MAX_NODES:  # a router may return any text
                 self._children[chosen] = child
-        child.inc()
-        if self._is_terminal and chosen != END_NODE:
-            self._take_back()
-        if self._role != names.NONE:
-            self._judge(f"{self._prefix}/{chosen}" if self._prefix else chosen)
+        return child
 
     def _take_back(self) -> None:
         """Note that the node's reply was a draft: the router sends the turn on."""

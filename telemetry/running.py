@@ -37,8 +37,9 @@ from telemetry.facts import Statement
 from telemetry.probe import Probe
 from telemetry.readers import updates_of
 from telemetry.report import TurnReport
-from telemetry.revising import loop_attributes
+from telemetry.synthetic import are_synthetic
 from telemetry.turn import Turn
+from telemetry.turn_attributes import turn_attributes
 
 DRIFT: Final = "rewrite_drift"
 """Name of the detector whose finding means that a turn's rewrites drifted."""
@@ -56,6 +57,7 @@ class RunningTurn:
     def __init__(self, probe: Probe, given: Any, config: Mapping[str, Any]) -> None:
         self.probe = probe
         self.is_closed = False
+        self.is_synthetic = are_synthetic()
         self.executions: dict[str, Execution] = {}
         """Node executions under way, by LangGraph's namespace of the task."""
         self.times: list[tuple[Node, float]] = []
@@ -77,7 +79,8 @@ class RunningTurn:
         self.context = set_span_in_context(self.span, base)
         self.handler = SpanHandler(self) if self.is_recording else CallHandler(self)
         self._logger = probe.events.logger if self.is_recording else None
-        probe.turn_metrics.opened()
+        if not self.is_synthetic:
+            probe.turn_metrics.opened()
 
     def emit(self, span: Span, event: str, attributes: Mapping[str, Any]) -> None:
         """Emit an event that belongs to a span of this turn."""
@@ -136,6 +139,7 @@ class RunningTurn:
                 error_type=error_type(error) if failed and error is not None else None,
                 trace_id=format_trace_id(self.trace_id) if self.is_recording else None,
                 span_id=self._span_id(),
+                is_synthetic=self.is_synthetic,
             )
         except Exception as failure:  # noqa: BLE001 - the turn is counted, whatever is wrong
             probe = self.probe
@@ -145,6 +149,7 @@ class RunningTurn:
                 version=probe.version,
                 outcome=outcome or names.ERROR,
                 build=probe.build,
+                is_synthetic=self.is_synthetic,
             )
 
     def _span_id(self) -> str | None:
@@ -265,36 +270,3 @@ class RunningTurn:
             names.EXEMPLAR_TRACE_ID: format_trace_id(context.trace_id),
             names.EXEMPLAR_SPAN_ID: format_span_id(context.span_id),
         }
-
-
-def turn_attributes(turn: Turn) -> dict[str, Any]:
-    """Return what the turn's span shows of a finished turn."""
-    failed = turn.outcome in (names.ERROR, names.RECURSION_LIMIT)
-    attributes: dict[str, Any] = {
-        names.RAG_OUTCOME: turn.outcome,
-        names.RAG_REWRITES: turn.rewrites,
-        names.RAG_LLM_CALLS: turn.llm_calls,
-        names.RAG_RETRIEVALS: len(turn.retrievals),
-        names.RAG_SYNONYM_SWAPS: sum(
-            [r.effect == names.SAME_CHUNKS_AND_SCORES for r in turn.retrievals]
-        ),
-        names.RAG_BUDGET_FIRST: turn.outcome == names.NO_RESULTS and turn.last_grade == names.PASS,
-    }
-    optional = {
-        names.RAG_REASON: turn.reason,
-        names.RAG_TOPIC_CLASSIFICATION: turn.classification,
-        names.RAG_TOPIC_CONFIDENCE: turn.confidence,
-        names.RAG_MAX_REWRITES: turn.max_rewrites,
-        names.RAG_CONFLICT: turn.is_conflict or None,
-        names.RAG_RECURSION_LIMIT: turn.recursion_limit,
-        names.RAG_LAST_NODE: turn.last_node if turn.outcome not in _SELF_ENDED else None,
-        names.ERROR_TYPE: (turn.error_type or turn.reason) if failed else None,
-    }
-    attributes |= loop_attributes(turn)
-    for key, value in optional.items():
-        if value is not None:
-            attributes[key] = value
-    return attributes
-
-
-_SELF_ENDED: Final = frozenset(names.TERMINAL_OUTCOMES.values())

@@ -106,6 +106,8 @@ class Turn:
     """The node that started last."""
     build: Mapping[str, str] = field(default_factory=dict)
     """What the graph that ran was built from: the labels of `rag_build_info` that are known."""
+    is_synthetic: bool = False
+    """Nobody asked it for himself (`telemetry.synthetic`): it is counted and recorded nowhere."""
 
     @property
     def is_conflict(self) -> bool:

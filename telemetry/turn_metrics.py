@@ -84,10 +84,15 @@ class TurnMetrics:
             for group in names.OUTCOME_GROUPS
         }
         self._open = gauges[names.OPEN_TURNS].labels(graph)
+        self._synthetic = counters[names.PROBE_TURNS].labels(graph)
 
     def opened(self) -> None:
         """Note that a turn began."""
         self._open.inc()
+
+    def closed_apart(self) -> None:
+        """Count a finished turn that was none of a user, and nothing of what happened in it."""
+        self._synthetic.inc()
 
     def closed(self, turn: Turn, *, drifted: bool = False, exemplar: Exemplar = None) -> None:
         """Count a finished turn, itself first, then what happened in it."""

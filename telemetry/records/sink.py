@@ -85,8 +85,13 @@ class RecordSink:
             failed=failed,
         )
 
-    def put(self, turn: Turn, findings: Sequence[Found] = ()) -> str:
-        """Hand a finished turn over and return the id of its record; never blocks, never raises."""
+    def put(self, turn: Turn, findings: Sequence[Found] = ()) -> str | None:
+        """Hand a finished turn over and return the id of its record; never blocks, never raises.
+
+        A synthetic turn has none: comparisons, gaps and reviews are about users.
+        """
+        if turn.is_synthetic:
+            return None
         record_id = new_id(turn.started_at or self._clock())
         self._worker.put((record_id, turn, tuple(findings)))
         return record_id
