@@ -92,6 +92,13 @@ class GoldenQuestion(_Entry):
         """Every text that leads to this entry: the question as asked, then the queries."""
         return tuple(dict.fromkeys((self.question, *self.queries)))
 
+    @property
+    def expected_outcome(self) -> Literal["answered", "no_results", "off_topic"]:
+        """How a turn should end; an answer should also come from one of `answers`."""
+        if self.topic == "off":
+            return "off_topic"
+        return "answered" if self.answers else "no_results"
+
     def rewrite_after(self, query: str) -> str:
         """Return the query that follows `query`, the last one past the end.
 

@@ -10,13 +10,14 @@ from typing import Final
 
 import click
 
+from agent.beside import path_beside
 from agent.commands.options import load_settings
 from agent.commands.output import print_json, visible
 from agent.errors import SettingsError
 from agent.review.estimate import Estimate, estimate
 from agent.review.export import as_csv, as_golden, as_labelled
 from agent.review.sample import SHARE, Refusal, sample
-from agent.review.verdicts import Judgement, Verdict, Verdicts, path_beside, verdict_on
+from agent.review.verdicts import HOLDS, Judgement, Verdict, Verdicts, verdict_on
 from agent.settings import NO_RECORDS
 from telemetry.records import open_reader
 
@@ -50,7 +51,7 @@ def review(records: str | None, share: float, export: str | None, as_json: bool)
     url = load_settings(records=records).records
     if url == NO_RECORDS:
         raise SettingsError(["records got 'off', expected: where turn records are kept"])
-    verdicts = Verdicts(path_beside(url))
+    verdicts = Verdicts(path_beside(url, HOLDS))
     if export is not None:
         click.echo(EXPORTS[export](verdicts.all()), nl=False)
         return

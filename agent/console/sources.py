@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+from agent.beside import path_beside
 from agent.compose import Composition
 from agent.console.workbench import Experiment, Workbench
 from agent.events import Event
@@ -14,7 +15,7 @@ from agent.http.callers import Callers
 from agent.http.desk import Answered
 from agent.memory.memory import Message
 from agent.memory.thread import Thread
-from agent.review.verdicts import Verdicts, path_beside
+from agent.review.verdicts import HOLDS, Verdicts
 from agent.settings import Settings
 from telemetry.records import RecordReader
 
@@ -58,7 +59,7 @@ class Sources:
     @cached_property
     def verdicts(self) -> Verdicts:
         """What was said of refusals."""
-        return Verdicts(path_beside(self.settings.records))
+        return Verdicts(path_beside(self.settings.records, HOLDS))
 
     @property
     def settings(self) -> Settings:

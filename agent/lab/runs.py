@@ -32,6 +32,13 @@ class Row:
         )
 
     @property
+    def is_expected(self) -> bool:
+        """Whether it ended as the golden set says: also with a refusal, or without an answer."""
+        if self.golden.answers:
+            return self.is_right
+        return self.answer.outcome == self.golden.expected_outcome
+
+    @property
     def used_chunks(self) -> set[str]:
         """Ids of the chunks that the reply was made from."""
         if self.answer.citations:

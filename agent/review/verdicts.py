@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from agent.errors import AgentError
+from agent.beside import FileBeside
 
+HOLDS: Final = "verdicts"
+"""What the file beside the turn records holds."""
 Judgement = Literal["right", "wrong"]
 """Of the refusal: `wrong` means that the question was on topic."""
 _TABLE: Final = """
@@ -25,19 +23,6 @@ _TABLE: Final = """
         judged_by TEXT NOT NULL
     )
 """
-
-
-class VerdictsError(AgentError):
-    """The verdicts cannot be read or kept."""
-
-    code = "verdicts"
-    exit_code = 1
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(
-            f"the verdicts cannot be kept: got {problem!r} for {str(path)!r}, expected a SQLite "
-            "file that can be written. Check the path and its rights."
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +41,6 @@ class Verdict:
     """A caller of the service, or the user of the command."""
 
 
-def path_beside(records: str) -> Path:
-    """Return where the verdicts on a store's turns are kept: a file beside it.
-
-    Args:
-        records: The setting: a path, a `sqlite:///` URL, or that of a PostgreSQL database, whose
-            verdicts are in the working directory.
-    """
-    if records.startswith(("postgres://", "postgresql://")):
-        return Path("loopscope-turns.verdicts.sqlite")
-    path = Path(records.removeprefix("sqlite:///"))
-    return path.with_name(f"{path.stem}.verdicts.sqlite")
-
-
 class Verdicts:
     """The verdicts of one file; for any number of threads.
 
@@ -77,16 +49,15 @@ class Verdicts:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._lock = threading.Lock()
+        self._file = FileBeside(path, table=_TABLE, holds=HOLDS)
 
     def put(self, verdict: Verdict) -> None:
         """Keep a verdict; a later one on the same turn takes its place.
 
         Raises:
-            VerdictsError: It cannot be written.
+            FileBesideError: It cannot be written.
         """
-        with self._open() as database:
+        with self._file.opened() as database:
             database.execute(
                 "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)",
                 (
@@ -103,20 +74,20 @@ class Verdicts:
         """Take a verdict back.
 
         Raises:
-            VerdictsError: It cannot be removed.
+            FileBesideError: It cannot be removed.
         """
-        with self._open() as database:
+        with self._file.opened() as database:
             database.execute("DELETE FROM verdicts WHERE turn_id = ?", (turn_id,))
 
     def all(self) -> list[Verdict]:
         """Return every verdict, oldest first; none when nobody judged yet.
 
         Raises:
-            VerdictsError: The file cannot be read.
+            FileBesideError: The file cannot be read.
         """
-        if not self.path.exists():
+        if not self._file.path.exists():
             return []
-        with self._open() as database:
+        with self._file.opened() as database:
             rows = database.execute("SELECT * FROM verdicts ORDER BY judged_at, turn_id").fetchall()
         return [
             Verdict(
@@ -125,20 +96,6 @@ class Verdicts:
             )
             for turn_id, judgement, is_sure, question, judged_at, judged_by in rows
         ]  # fmt: skip
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                database = sqlite3.connect(self.path, timeout=5.0)
-                try:
-                    with database:
-                        database.execute(_TABLE)
-                        yield database
-                finally:
-                    database.close()
-            except sqlite3.Error as error:
-                raise VerdictsError(self.path, str(error)) from error
 
 
 def verdict_on(

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from agent.beside import FileBesideError
 from agent.console import words
 from agent.console.frame import chip, fact, frame, note, text
 from agent.console.gate import NO_TURNS, turns_for
@@ -14,7 +15,7 @@ from agent.console.sources import Sources
 from agent.review.estimate import Estimate, estimate
 from agent.review.export import as_csv, as_golden, as_labelled
 from agent.review.sample import SHARE, Refusal, Sample, sample
-from agent.review.verdicts import Judgement, Verdict, Verdicts, VerdictsError, verdict_on
+from agent.review.verdicts import Judgement, Verdict, Verdicts, verdict_on
 from telemetry.errors import RecordsMissingError, TelemetryError
 from telemetry.records import RecordReader
 
@@ -58,7 +59,7 @@ class _Review:
             self._given = await asyncio.to_thread(self._verdicts.all)
         except RecordsMissingError:
             pass
-        except (TelemetryError, VerdictsError) as error:
+        except (TelemetryError, FileBesideError) as error:
             with self._card:
                 note(str(error), is_bad=True)
             return
@@ -88,7 +89,7 @@ class _Review:
         )  # fmt: skip
         try:
             self._verdicts.put(verdict)
-        except VerdictsError as error:
+        except FileBesideError as error:
             ui.notify(str(error), type="negative")
             return
         self._left.pop(0)
@@ -101,7 +102,7 @@ class _Review:
             return
         try:
             self._verdicts.remove(self._last.record.id)
-        except VerdictsError as error:
+        except FileBesideError as error:
             ui.notify(str(error), type="negative")
             return
         self._left.insert(0, self._last)
