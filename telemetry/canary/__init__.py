@@ -1,0 +1,1 @@
+"""Two versions live at once, and a test that may be looked at every minute."""

@@ -1,0 +1,148 @@
+"""How sure it is that the canary's share differs from the stable one's, at every moment.
+
+The evidence is an e-process: whoever bets against a claim that is true starts with 1 and reaches
+1 / alpha, ever, with a chance of at most alpha (Ville's inequality). So it may be looked at after
+every turn, and one may stop whenever one likes.
+
+In each block of turns the bet is a likelihood ratio: the two shares that earlier blocks suggest,
+over the two shares of the claim that are nearest to them in Kullback-Leibler divergence, weighted
+by the turns of the sides. Under any two shares of a convex claim its mean is at most 1, for any
+numbers of turns: the logarithm of that mean is concave in the shares, 0 at the nearest ones, and
+falls from there into the claim. The shares may differ from block to block, so a busy evening, or
+more traffic for the canary, proves nothing by itself.
+
+Source:
+    Turner, Ly and Gruenwald, Generic E-variables for exact sequential k-sample tests that allow
+    for optional stopping, Journal of Statistical Planning and Inference 230 (2024).
+    Turner and Gruenwald, Exact anytime-valid confidence intervals for contingency tables and
+    beyond, Statistics & Probability Letters 198 (2023): claims on the difference, intervals.
+    Ramdas, Gruenwald, Vovk and Shafer, Game-theoretic statistics and safe anytime-valid inference,
+    Statistical Science 38 (2023): e-processes and Ville's inequality.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from telemetry.canary.counts import CANARY, STABLE, Blocks
+from telemetry.compare.rates import Rate
+from telemetry.compare.sample import Floats
+
+Direction: TypeAlias = Literal["above", "below"]
+
+GUESSED_TURNS: Final = 50.0
+"""Turns that the canary's first guess counts for. Chosen by us: with 10 the first few turns lead to
+wild bets and a promotion takes a tenth longer; between 30 and 100 nothing changes much."""
+_LEAST: Final = 1e-6
+"""Shares are kept this far from 0 and 1, so that no turn can take everything."""
+_HALVINGS: Final = 20
+"""The nearest shares are then known to a millionth of how far apart the given ones are."""
+_BOUND_HALVINGS: Final = 14
+"""An end is then known to a hundredth of a point."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """That the canary's share minus the stable one's is above, or below, an edge."""
+
+    direction: Direction
+    edge: float
+    """-1 to 1."""
+    guess: float
+    """Difference to bet on before the canary has shown its own, -1 to 1."""
+
+
+def evidence(blocks: Blocks, claim: Claim) -> Floats:
+    """Return the natural logarithm of the evidence for a claim after each block.
+
+    The claim is shown with a chance of error of alpha where this reaches ln(1 / alpha).
+    """
+    hits, totals = (np.cumsum(of, axis=0) - of for of in (blocks.hits, blocks.totals))
+    shares = _learned(blocks.before, hits, totals, claim.guess)
+    return np.cumsum(_gained(blocks.hits, blocks.totals, shares, claim))
+
+
+def growth(blocks: Blocks, claim: Claim) -> float:
+    """Return by how much the logarithm grows a turn of the canary, when the shares stay; 0 if not.
+
+    Its mean is the divergence of the shares from the nearest ones that contradict the claim.
+    """
+    hits, totals = blocks.hits.sum(axis=0, keepdims=True), blocks.totals.sum(axis=0, keepdims=True)
+    if not totals.all():
+        return 0.0
+    shares = _learned(blocks.before, hits, totals, claim.guess)
+    a_turn = totals / totals[:, CANARY]
+    return float(_gained(shares * a_turn, a_turn, shares, claim)[0])
+
+
+def bound(blocks: Blocks, direction: Direction, guess: float, alpha: float) -> float:
+    """Return the end of an always-valid interval of the difference, -1 to 1.
+
+    The difference is above (or below) it, at all looks together but a share of alpha.
+
+    Args:
+        blocks: What was seen.
+        direction: `above` for the lower end, `below` for the upper one.
+        guess: As in a claim.
+        alpha: Chance of error of this end.
+    """
+    sign = 1.0 if direction == "above" else -1.0
+    if not len(blocks.totals):
+        return -sign
+    totals = blocks.totals.sum(axis=0)
+    shares = blocks.hits.sum(axis=0) / totals
+    # The evidence grows the farther the edge lies from what was seen.
+    shown, open_ = -sign, float(shares[CANARY] - shares[STABLE])
+    for _ in range(_BOUND_HALVINGS):
+        edge = (shown + open_) / 2
+        claim = Claim(direction=direction, edge=edge, guess=guess)
+        if evidence(blocks, claim)[-1] >= math.log(1 / alpha):
+            shown = edge
+        else:
+            open_ = edge
+    return shown
+
+
+def _learned(before: Rate, hits: Floats, totals: Floats, guess: float) -> Floats:
+    """Return the shares to bet on after what was seen, shape (n_blocks, 2).
+
+    The stable side's with half a hit of each kind added (Krichevsky and Trofimov, The performance
+    of universal encoding, IEEE Transactions on Information Theory 27, 1981); the canary's drawn
+    towards the stable side's plus the guess.
+    """
+    stable = (before.hits + hits[:, STABLE] + 0.5) / (before.total + totals[:, STABLE] + 1.0)
+    guessed = GUESSED_TURNS * (stable + guess)
+    canary = (hits[:, CANARY] + guessed) / (totals[:, CANARY] + GUESSED_TURNS)
+    return np.clip(np.stack([stable, canary], axis=1), _LEAST, 1 - _LEAST)
+
+
+def _gained(hits: Floats, totals: Floats, shares: Floats, claim: Claim) -> Floats:
+    """Return what the logarithm gains in each block; 0 where the shares speak against the claim."""
+    beyond = shares[:, CANARY] - shares[:, STABLE] - claim.edge
+    supports = beyond > 0 if claim.direction == "above" else beyond < 0
+    nearest = _nearest(shares, totals, claim.edge)
+    misses = totals - hits
+    ratio = hits * np.log(shares / nearest) + misses * np.log((1 - shares) / (1 - nearest))
+    return np.where(supports, ratio.sum(axis=1), 0.0)
+
+
+def _nearest(shares: Floats, totals: Floats, edge: float) -> Floats:
+    """Return the nearest shares that are `edge` apart, shape (n_blocks, 2).
+
+    The divergence is convex in them: its slope is 0 at one place, found by halving.
+    """
+    edge = float(np.clip(edge, 4 * _LEAST - 1, 1 - 4 * _LEAST))
+    apart = np.array([0.0, edge])
+    least, most = max(0.0, -edge) + _LEAST / 2, min(1.0, 1.0 - edge) - _LEAST / 2
+    ends = np.clip(shares - apart, least, most)
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        both = middle[:, None] + apart
+        slope = (totals * (both - shares) / (both * (1 - both))).sum(axis=1)
+        low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
+    return np.asarray(((low + high) / 2)[:, None] + apart)
