@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from typing import Final, TypeVar, cast
@@ -29,6 +30,7 @@ from telemetry.roles import check_roles
 from telemetry.run_metrics import RunMetrics
 from telemetry.topology import Graph, node_paths, routes, steps_needed
 from telemetry.turn_metrics import TurnMetrics
+from telemetry.turn_tracer import TurnTracer
 from telemetry.wrapping import watched_nodes
 
 logger = logging.getLogger(__name__)
@@ -107,7 +109,7 @@ def instrument(
     probe = Probe(
         graph=label,
         version=version or UNKNOWN,
-        tracer=trace.get_tracer(names.SCOPE, _own_version(), tracer_provider),
+        tracer=TurnTracer(partial(trace.get_tracer, names.SCOPE, _own_version(), tracer_provider)),
         events=EventLog(logger_provider),
         gate=ContentGate.from_environment(redact),
         readers=readers or DEFAULT_READERS,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from opentelemetry.trace import SpanContext, Tracer
+from opentelemetry.trace import SpanContext
 
 from telemetry import names
 from telemetry.content import ContentGate
@@ -20,6 +20,7 @@ from telemetry.families import MetricSet
 from telemetry.run_metrics import RunMetrics
 from telemetry.turn import Turn
 from telemetry.turn_metrics import TurnMetrics
+from telemetry.turn_tracer import TurnTracer
 
 if TYPE_CHECKING:
     from telemetry.call_spans import CallKind
@@ -54,7 +55,7 @@ class Probe:
 
     graph: str
     version: str
-    tracer: Tracer
+    tracer: TurnTracer
     events: EventLog
     gate: ContentGate
     readers: Readers

@@ -18,7 +18,6 @@ from opentelemetry.trace import (
     INVALID_SPAN,
     Link,
     Span,
-    SpanKind,
     StatusCode,
     format_span_id,
     format_trace_id,
@@ -194,12 +193,8 @@ class RunningTurn:
         if thread_id is not None and (given is None or isinstance(given, Command)):
             paused = probe.paused.pop(thread_id)
             links = [Link(paused)] if paused is not None else []
-        return probe.tracer.start_span(
-            names.SPAN_TURN.format(graph=probe.graph),
-            base,
-            SpanKind.INTERNAL,
-            attributes=attributes,
-            links=links,
+        return probe.tracer.start_turn(
+            names.SPAN_TURN.format(graph=probe.graph), base, attributes, links
         )
 
     def _outcome(self, error: BaseException | None) -> str | None:

@@ -1,0 +1,95 @@
+"""Makes the spans of one graph: a turn's as the SDK makes it, those inside a turn quickly.
+
+Where the tracer is not the SDK's plain one (another product's, or span limits of the host's), all
+spans are made by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import Tracer as SdkTracer
+from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    ProxyTracer,
+    Span,
+    SpanContext,
+    SpanKind,
+    TraceFlags,
+    Tracer,
+    get_current_span,
+)
+
+from telemetry.quick_spans import LIMIT, QuickSpan
+
+_USUAL_LIMITS: Final = {
+    "max_span_attributes": LIMIT,
+    "max_event_attributes": LIMIT,
+    "max_link_attributes": LIMIT,
+    "max_events": LIMIT,
+    "max_links": LIMIT,
+    "max_attribute_length": None,
+    "max_span_attribute_length": None,
+}
+_RANDOM: Final = 0x02
+"""The flag of a trace id whose bits are random; a span has its parent's."""
+_FLAGS: Final = tuple(TraceFlags(bits) for bits in range(4))
+
+
+class TurnTracer:
+    """Makes the spans of one instrumented graph.
+
+    Args:
+        opened: Returns the tracer of the provider; called again until that is a real one, since a
+            program may set its provider after it has instrumented a graph.
+    """
+
+    def __init__(self, opened: Callable[[], Tracer]) -> None:
+        self._opened = opened
+        self._tracer = opened()
+        self._plain = _plain(self._tracer)
+
+    def start_turn(
+        self, name: str, context: Context, attributes: Mapping[str, Any], links: Sequence[Link]
+    ) -> Span:
+        """Begin the span of a turn: the SDK's own."""
+        if isinstance(self._tracer, ProxyTracer):
+            self._tracer = self._opened()
+            self._plain = _plain(self._tracer)
+        return self._tracer.start_span(name, context, attributes=attributes, links=links)
+
+    def start_span(self, name: str, context: Context, kind: SpanKind = SpanKind.INTERNAL) -> Span:
+        """Begin a span below the one of the context, as the provider's sampler decides."""
+        source = self._plain
+        parent = get_current_span(context).get_span_context()
+        if source is None or not parent.is_valid:
+            return self._tracer.start_span(name, context, kind)
+        sampled = source.sampler.should_sample(context, parent.trace_id, name, kind)
+        flags = parent.trace_flags & _RANDOM
+        if sampled.decision is Decision.RECORD_AND_SAMPLE:
+            flags |= TraceFlags.SAMPLED
+        ids = SpanContext(
+            parent.trace_id,
+            source.id_generator.generate_span_id(),
+            is_remote=False,
+            trace_flags=_FLAGS[flags],
+            trace_state=sampled.trace_state,
+        )
+        if sampled.decision is Decision.DROP:
+            return NonRecordingSpan(ids)
+        span = QuickSpan(source, name, ids, parent, kind=kind, attributes=sampled.attributes)
+        source.span_processor.on_start(span, context)  # type: ignore[arg-type]  # has what they read
+        return span
+
+
+def _plain(tracer: Tracer) -> SdkTracer | None:
+    """Return a tracer whose spans a quick one can stand for, else None."""
+    if type(tracer) is not SdkTracer:
+        return None
+    limits = getattr(tracer, "_span_limits", None)
+    usual = all(getattr(limits, name, ...) == limit for name, limit in _USUAL_LIMITS.items())
+    return tracer if usual else None
