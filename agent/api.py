@@ -18,6 +18,7 @@ from agent.http.desk import Asking, Desk
 from agent.http.feedback import TakesFeedback, feedback_routes
 from agent.http.limits import DEFAULTS, Limits
 from agent.http.probes import Check, Exposition, probe_routes
+from agent.http.probing import Apart, ProbesApart
 from agent.http.rate import Rate
 from agent.http.refusals import install
 from agent.http.turns import AnsweredTurns
@@ -40,6 +41,7 @@ def create_app(
     callers: Callers = EVERYONE,
     feedback: TakesFeedback | None = None,
     checks: Mapping[str, Check] | None = None,
+    apart: Apart | None = None,
     around: Callable[[ASGIApp], ASGIApp] | None = None,
 ) -> FastAPI:
     """Return the service; its desk is `app.state.desk`, for what asks beside the API.
@@ -51,6 +53,7 @@ def create_app(
         callers: Who may ask; everyone, as one anonymous caller, by default.
         feedback: Takes what people say of answers; None for a service that is not watched.
         checks: What `/readyz` asks beside the memory, by its name.
+        apart: Keeps the turns of probes apart; None for a service that takes no probes.
         around: Wraps the whole service, to see each request first.
     """
     app = FastAPI(
@@ -80,6 +83,7 @@ def create_app(
         app.include_router(routes)
     install(app)
     app.add_middleware(WholeBody, limits=limits)
+    app.add_middleware(ProbesApart, callers=callers, apart=apart)
     if around is not None:
         app.add_middleware(around)
     return app

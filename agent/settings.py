@@ -144,6 +144,12 @@ class Settings(BaseSettings):
         description="Who may ask `serve`: `caller:key,...`, or the path of a file with one a "
         "line; default: everyone, as one anonymous caller.",
     )
+    probe_key: SecretStr | None = Field(
+        default=None,
+        min_length=1,
+        description="Key with which `loopscope probe` asks `serve`, which counts such turns "
+        "apart; default: no probes.",
+    )
     max_body_bytes: int = Field(
         default=262_144, ge=1_024, le=16_777_216, description="Largest body of a request."
     )

@@ -28,6 +28,7 @@ from agent.service import SupportAgent
 from agent.settings import NO_RECORDS, Settings
 from telemetry.callers import CallersTrace
 from telemetry.records import open_reader
+from telemetry.synthetic import synthetic_turns
 
 ANYONE: Final = (
     "LOOPSCOPE_API_KEYS is not set: everyone who reaches this address may ask, and all are one "
@@ -120,6 +121,7 @@ async def _service(
         callers=callers,
         feedback=composition.feedback(),
         checks={"index": composition.check_index},
+        apart=synthetic_turns,
         around=CallersTrace,
     )
     served = await _with_console(app, composition, conversing, callers, pages)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.errors import SettingsError
-from agent.http.callers import Callers, read_callers
+from agent.http.callers import Callers, is_key, read_callers
 from agent.http.limits import Limits
 from agent.masking import MASKED
 from agent.settings import Settings
@@ -26,8 +26,12 @@ def callers_of(settings: Settings) -> Callers:
     Raises:
         SettingsError: An entry is wrong, or the file cannot be read; never shows a key.
     """
-    keys = settings.api_keys
+    keys = settings.api_keys.get_secret_value() if settings.api_keys else None
+    probe_key = settings.probe_key.get_secret_value() if settings.probe_key else None
+    if probe_key is not None and not is_key(probe_key):
+        expected = "a key of ASCII characters without blanks"
+        raise SettingsError([f"probe_key got {MASKED!r}, expected: {expected}"])
     try:
-        return read_callers(keys.get_secret_value() if keys is not None else None)
+        return read_callers(keys, probe_key)
     except ValueError as error:
         raise SettingsError([f"api_keys got {MASKED!r}, expected: {error}"]) from None

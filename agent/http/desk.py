@@ -14,7 +14,7 @@ from langchain_core.messages import AnyMessage
 from agent.answer import Answer
 from agent.events import Event, Finished
 from agent.http.body import check_type
-from agent.http.callers import Callers
+from agent.http.callers import PROBER, Callers
 from agent.http.crowd import Crowd
 from agent.http.leaving import unless_gone
 from agent.http.rate import Rate
@@ -148,5 +148,6 @@ class Desk:
     def _taken(self, question: str, caller: str) -> tuple[str, float]:
         """Refuse what cannot be asked before it takes a place; return by when it is answered."""
         text = valid_question(question)
-        self.rate.spend(caller)
+        if caller != PROBER:
+            self.rate.spend(caller)
         return text, time.monotonic() + self.turn_seconds

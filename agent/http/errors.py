@@ -3,6 +3,7 @@
 AgentError
 └── RequestError               request              400
     ├── UnauthorizedError      unauthorized         401  no key, or one that nobody has
+    ├── ProbeRefusedError      probe_refused        403  a probe without the probe key
     ├── NotFoundError          not_found            404  no such path, conversation or turn
     ├── SlowBodyError          slow_body            408  the body did not arrive in time
     ├── BodyTooLargeError      body_too_large       413
@@ -50,6 +51,20 @@ class UnauthorizedError(RequestError):
     def headers(self) -> Mapping[str, str]:
         """How to say who one is (RFC 6750)."""
         return {"WWW-Authenticate": "Bearer"}
+
+
+class ProbeRefusedError(RequestError):
+    """A probe that may not be kept apart; it is not answered as a user's question either."""
+
+    code = "probe_refused"
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the probe was not served: got the header `Loopscope-Probe` without the probe key, "
+            "expected `Authorization: Bearer KEY` with the LOOPSCOPE_PROBE_KEY of the service. "
+            "Set it there and for `loopscope probe`."
+        )
 
 
 class NotFoundError(RequestError):

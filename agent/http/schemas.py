@@ -224,6 +224,7 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 _MEANING: Final = {
     400: "The request cannot be read.",
     401: "A key is needed.",
+    403: "A probe without the probe key.",
     404: "No such thing of the caller's.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
@@ -232,7 +233,7 @@ _MEANING: Final = {
     429: "The caller asks too often; `Retry-After` says when to ask again.",
     503: "The service is busy or stopping, or its memory does not answer.",
 }
-BODY: Final = (400, 401, 408, 413, 415, 422)
+BODY: Final = (400, 401, 403, 408, 413, 415, 422)
 """Refusals of every path that takes a body."""
 ASKED: Final = (*BODY, 429, 503)
 """Refusals of every path that takes a question."""

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.http.callers import ANONYMOUS, EVERYONE, Callers, read_callers
+from agent.errors import SettingsError
+from agent.http.callers import ANONYMOUS, EVERYONE, PROBER, Callers, read_callers
+from agent.http.configured import callers_of
 from agent.http.errors import UnauthorizedError
+from agent.settings import Settings
 
 
 def test_without_keys_everyone_is_one_anonymous_caller() -> None:
@@ -85,3 +88,45 @@ def test_a_wrong_file_is_refused(content: bytes, expected: str, tmp_path: Path) 
     path.write_bytes(content)
     with pytest.raises(ValueError, match=re.escape(expected)):
         read_callers(str(path))
+
+
+@pytest.mark.parametrize(
+    ("setting", "given", "caller"),
+    [
+        pytest.param(None, "Bearer p", PROBER, id="beside-nobody"),
+        pytest.param("ann:k1", "bearer  p ", PROBER, id="beside-other-callers"),
+        pytest.param("ann:k1", "Bearer k1", "ann", id="others-keep-their-keys"),
+        pytest.param(None, "Bearer P", ANONYMOUS, id="another-key-is-nobodys"),
+        pytest.param(None, "Basic p", ANONYMOUS, id="another-scheme"),
+        pytest.param(None, None, ANONYMOUS, id="none"),
+    ],
+)
+def test_the_probe_key_names_the_prober(
+    setting: str | None, given: str | None, caller: str
+) -> None:
+    assert read_callers(setting, "p").named(given) == caller
+
+
+def test_the_probe_key_alone_asks_nobody_else_for_one() -> None:
+    assert not read_callers(None, "p").are_known
+    assert read_callers("ann:k1", "p").are_known
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param({"probe_key": "k 1"}, "probe_key got '********'", id="with-a-blank"),
+        pytest.param(
+            {"probe_key": "k1", "api_keys": "ann:k1"},
+            "expected: other keys than LOOPSCOPE_PROBE_KEY",
+            id="the-key-of-a-caller",
+        ),
+    ],
+)
+def test_a_wrong_probe_key_is_refused_without_showing_it(
+    settings: dict[str, str], expected: str
+) -> None:
+    with pytest.raises(SettingsError, match=re.escape(expected)) as refused:
+        callers_of(Settings(**settings))
+
+    assert "k1" not in str(refused.value)
