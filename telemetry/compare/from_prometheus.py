@@ -28,6 +28,8 @@ LOOK_BACK: Final = "1d"
 """How long before a window a series may have been scraped last and still be known."""
 TIMEOUT_SECONDS: Final = 30.0
 
+_PATTERN: Final = "|".join((*METRICS, names.BUILD_INFO))
+
 Samples = dict[Series, list[tuple[float, float]]]
 
 
@@ -60,24 +62,32 @@ class PrometheusSource:
     def builds(self, since: float, until: float) -> Samples:
         """Return the raw samples of `rag_build_info`."""
         samples: Samples = defaultdict(list)
-        for start, end in _slices(since, until):
+        for start, end in slices(since, until):
             for series, found in self._raw(names.BUILD_INFO, start, end).items():
                 samples[series] += found
         return samples
 
     def gains(self, since: float, until: float) -> Iterator[Gain]:
         """Yield everything counted after `since` and up to `until`."""
-        pattern = "|".join((*METRICS, names.BUILD_INFO))
+        counters = self.counters(since)
+        for start, end in slices(since, until):
+            yield from self.read(counters, start, end)
+
+    def counters(self, since: float) -> Counters:
+        """Return counters that know what every series was at a moment."""
         counters = Counters()
-        for found in self._query(f"last_over_time({self._selector(pattern)}[{LOOK_BACK}])", since):
+        for found in self.query(f"last_over_time({self.selector(_PATTERN)}[{LOOK_BACK}])", since):
             counters.remember(Series.of(found["metric"]), float(found["value"][1]))
-        for start, end in _slices(since, until):
-            yield from counters.read(self._raw(pattern, start, end))
+        return counters
+
+    def read(self, counters: Counters, start: float, end: float) -> list[Gain]:
+        """Return everything counted after `start` and up to `end`; slices come in order."""
+        return counters.read(self._raw(_PATTERN, start, end))
 
     def _raw(self, pattern: str, start: float, end: float) -> Samples:
         """Return samples after `start` and up to `end`; Prometheus 2 and 3 differ at the start."""
         length = math.ceil(1000 * (end - start))
-        found = self._query(f"{self._selector(pattern)}[{length}ms]", end)
+        found = self.query(f"{self.selector(pattern)}[{length}ms]", end)
         return {
             Series.of(one["metric"]): [
                 (float(at), float(value)) for at, value in one["values"] if start < at <= end
@@ -85,11 +95,13 @@ class PrometheusSource:
             for one in found
         }
 
-    def _selector(self, pattern: str) -> str:
+    def selector(self, pattern: str) -> str:
+        """Return the PromQL selector of the graph's series whose names match the pattern."""
         graph, job = json.dumps(self.graph), json.dumps(self.job)
         return f'{{__name__=~"{pattern}",graph={graph},job={job}}}'
 
-    def _query(self, expression: str, at: float) -> list[Any]:
+    def query(self, expression: str, at: float) -> list[Any]:
+        """Return what an instant query gives."""
         query = urlencode({"query": expression, "time": f"{at:.3f}"})
         return list(_data(f"{self.url}/api/v1/query?{query}")["result"])
 
@@ -138,7 +150,7 @@ def compare_prometheus(
 
 
 def _side(name: str, window: Window, gains: Sequence[Gain]) -> Side:
-    meant = [gain for gain in gains if _is_meant(gain, window)]
+    meant = [gain for gain in gains if is_meant(gain, window)]
     turns, measured = measure(meant)
     times = [gain.at for gain in meant if gain.series["__name__"] == names.TURNS]
     return Side(
@@ -155,7 +167,8 @@ def _side(name: str, window: Window, gains: Sequence[Gain]) -> Side:
     )
 
 
-def _is_meant(gain: Gain, window: Window) -> bool:
+def is_meant(gain: Gain, window: Window) -> bool:
+    """Return whether a gain falls into a window; a build's labels are those of its process."""
     if not window.since < gain.at <= window.until:
         return False
     for label, value in window.labels.items():
@@ -207,7 +220,8 @@ def _only(option: str, wanted: str | None, known: set[str]) -> str:
     return wanted
 
 
-def _slices(since: float, until: float) -> Iterator[tuple[float, float]]:
+def slices(since: float, until: float) -> Iterator[tuple[float, float]]:
+    """Yield the parts of a time that are fetched at once, in order."""
     start = since
     while start < until:
         yield start, min(start + SLICE_SECONDS, until)

@@ -75,7 +75,7 @@ class RecordsSource:
             CompareInputError: A label has a value that no turn has.
         """
         for label, value in window.labels.items():
-            self._require(name, label, value)
+            self.require(name, label, value)
         records = [
             record
             for record in self.reader.walk(self._selection(window))
@@ -87,7 +87,12 @@ class RecordsSource:
         turns = [observe(record) for record in records if record.outcome not in UNFINISHED]
         return side_of(name, window.told(), turns, labels)
 
-    def _require(self, side: str, label: str, value: str) -> None:
+    def require(self, side: str, label: str, value: str) -> None:
+        """Make sure that some turn has this value of a label.
+
+        Raises:
+            CompareInputError: None has.
+        """
         groups = self.reader.aggregate([_COLUMNS[label]], Selection(graph=self.graph))
         known = [str(group.key[0] or "") for group in groups]
         if value not in known:
