@@ -98,7 +98,7 @@ class QuickSpan(Span, ReadableSpan):
             return
         shown = self._shown
         for key, value in attributes.items():
-            if type(value) in _PLAIN and key and type(key) is str:
+            if _is_clean(value) and key and type(key) is str:
                 shown[key] = value
             else:
                 shown.update(BoundedAttributes(attributes={key: value}, immutable=False))
@@ -193,3 +193,12 @@ class QuickSpan(Span, ReadableSpan):
         if not self._is_open:
             logger.warning("Tried to %s an ended span.", what)
         return self._is_open
+
+
+def _is_clean(value: Any) -> bool:
+    """Return whether the SDK would keep a value as it is."""
+    kind = type(value)
+    if kind is not tuple:
+        return kind in _PLAIN
+    kinds = set(map(type, value))
+    return len(kinds) == 1 and kinds <= _PLAIN
