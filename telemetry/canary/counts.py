@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -14,9 +14,17 @@ from telemetry.compare.sample import Floats, Ints
 
 STABLE, CANARY = 0, 1
 """The sides, as an axis of the arrays."""
+Versions: TypeAlias = tuple[str, str]
+"""The stable version and the canary's."""
 SLOT_SECONDS: Final = 10.0
 """Turns within a slot are compared with each other alone. Chosen by us: traffic changes over hours,
 and what is learned from a slot shapes only the bets on later ones."""
+HISTORY_SECONDS: Final = 3_600.0
+"""Of the stable version before the canary came, from which the first bets are made and which says
+what is slow; it is not compared. Chosen by us: the same time of day."""
+SETTLE_SECONDS: Final = 5.0
+"""How long after its end a slot is used. Chosen by us: records are committed within half a second,
+samples are stored when their scrape has ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -88,6 +96,22 @@ class Rollout:
         """Turns of the stable side and of the canary."""
         stable, canary = self.turns.sum(axis=0)
         return round(stable), round(canary)
+
+
+class Source(Protocol):
+    """Where the counts come from; it remembers what it has read."""
+
+    def read(self, now: float) -> Rollout:
+        """Read on.
+
+        Args:
+            now: Unix time, seconds.
+
+        Raises:
+            CompareInputError: What is asked for is not there.
+            FetchError: Prometheus does not answer.
+            TelemetryError: The records cannot be read.
+        """
 
 
 NOT_STARTED: Final = Rollout(since=None, turns=np.zeros((0, 2)), counts={}, slow_seconds=None)

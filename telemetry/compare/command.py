@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -16,31 +15,16 @@ from telemetry.compare.comparison import compare as compare_sides
 from telemetry.compare.from_prometheus import compare_prometheus
 from telemetry.compare.from_records import RecordsSource, without_guard
 from telemetry.compare.measures import BY_NAME, MEASURES, Measure
+from telemetry.compare.options import readable, refuse_two_sources, source_options
 from telemetry.compare.page import page
 from telemetry.compare.report import as_json, markdown, print_report
 from telemetry.compare.window import Window, read_duration, read_window, refuse_overlap
-from telemetry.errors import CompareInputError, NothingComparedError, TelemetryError
-from telemetry.fetch import FetchError
+from telemetry.errors import CompareInputError
 from telemetry.records import open_reader
 
 
 @click.command()
-@click.option(
-    "--records",
-    "records_url",
-    envvar="LOOPSCOPE_RECORDS_URL",
-    show_envvar=True,
-    metavar="PATH|URL",
-    help="Compare turn records, the only source that knows blame.",
-)
-@click.option(
-    "--prometheus",
-    "prometheus_url",
-    envvar="LOOPSCOPE_PROMETHEUS_URL",
-    show_envvar=True,
-    metavar="URL",
-    help="Compare counters.",
-)
+@source_options
 @click.option(
     "--before",
     multiple=True,
@@ -49,8 +33,6 @@ from telemetry.records import open_reader
     "TIME..TIME; several narrow. A TIME is ISO 8601 in UTC, or a duration ago as 2h.",
 )
 @click.option("--after", multiple=True, metavar="TERM", help="As --before.")
-@click.option("--graph", help="Which graph; needed when there are several.")
-@click.option("--job", help="Which job of Prometheus; needed when there are several.")
 @click.option(
     "--guard",
     default="1m",
@@ -109,10 +91,10 @@ def compare(
     measures = tuple(measure for measure in MEASURES if not chosen or measure.name in chosen)
     if records_url is not None:
         source = records_url
-        found = _told(lambda: _from_records(source, sides, graph, margins, measures))
+        found = readable(lambda: _from_records(source, sides, graph, margins, measures))
     else:
         url = prometheus_url or ""
-        found = _told(
+        found = readable(
             lambda: compare_prometheus(
                 url, sides, graph=graph, job=job, margins=margins, measures=measures
             )
@@ -129,11 +111,7 @@ def _refuse_contradictions(
     before: tuple[str, ...],
     after: tuple[str, ...],
 ) -> None:
-    if (records_url is None) == (prometheus_url is None):
-        got = "neither" if records_url is None else "both"
-        raise CompareInputError(
-            "source", got, "--records or --prometheus", "Name where the turns are."
-        )
+    refuse_two_sources(records_url, prometheus_url)
     if bool(before) != bool(after):
         missing = "--after" if before else "--before"
         raise CompareInputError(
@@ -168,18 +146,6 @@ def _from_records(
     if change is None and (sides[0].labels or sides[1].labels):
         before, after = without_guard(before, after, guard)
     return compare_sides(before, after, change=change, measures=measures)
-
-
-def _told(find: Callable[[], Comparison]) -> Comparison:
-    """Make an unreadable source end with 4: 1 would mean worse."""
-    try:
-        return find()
-    except FetchError as error:
-        raise NothingComparedError(f"{error}. {error.fix}") from error
-    except TelemetryError as error:
-        if hasattr(error, "exit_code"):
-            raise
-        raise NothingComparedError(str(error)) from error
 
 
 def _print(found: Comparison, *, wants_json: bool, wants_markdown: bool) -> None:

@@ -1,0 +1,72 @@
+"""Where the turns are, as an option of every command that compares; and a source that is away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from telemetry.errors import CompareInputError, NothingComparedError, TelemetryError
+from telemetry.fetch import FetchError
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Found = TypeVar("_Found")
+
+
+def source_options(command: _Command) -> _Command:
+    """Add `--records`, `--prometheus`, `--graph` and `--job`."""
+    for option in reversed(
+        (
+            click.option(
+                "--records",
+                "records_url",
+                envvar="LOOPSCOPE_RECORDS_URL",
+                show_envvar=True,
+                metavar="PATH|URL",
+                help="Read turn records: they know single turns.",
+            ),
+            click.option(
+                "--prometheus",
+                "prometheus_url",
+                envvar="LOOPSCOPE_PROMETHEUS_URL",
+                show_envvar=True,
+                metavar="URL",
+                help="Read counters.",
+            ),
+            click.option("--graph", help="Which graph; needed when there are several."),
+            click.option("--job", help="Which job of Prometheus; needed when there are several."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def refuse_two_sources(records_url: str | None, prometheus_url: str | None) -> None:
+    """Make sure that there is one source.
+
+    Raises:
+        CompareInputError: There is none, or there are two.
+    """
+    if (records_url is None) == (prometheus_url is None):
+        got = "neither" if records_url is None else "both"
+        raise CompareInputError(
+            "source", got, "--records or --prometheus", "Name where the turns are."
+        )
+
+
+def readable(find: Callable[[], _Found]) -> _Found:
+    """Return what is found.
+
+    Raises:
+        NothingComparedError: The source cannot be read; its exit code is 4, for 1 means worse.
+        TelemetryError: Another one that has an exit code of its own.
+    """
+    try:
+        return find()
+    except FetchError as error:
+        raise NothingComparedError(f"{error}. {error.fix}") from error
+    except TelemetryError as error:
+        if hasattr(error, "exit_code"):
+            raise
+        raise NothingComparedError(str(error)) from error
