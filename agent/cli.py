@@ -16,6 +16,7 @@ from agent.commands.output import visible
 
 COMMANDS: Final = {
     "ask": ("agent.commands.ask:ask", "Answer a question, or a file of them."),
+    "canary": ("telemetry.canary.command:canary", "Promote or roll back a canary, or wait."),
     "compare": (
         "telemetry.compare.command:compare",
         "Say whether a change made it worse, and what is to blame.",
