@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "graph": ("agent.commands.graph:graph", "Print the graph as Mermaid text."),
     "index": ("agent.commands.index:index", "Index your own documents."),
     "lab": ("agent.commands.lab:lab", "Measure what every bound costs, and choose one."),
+    "probe": ("agent.commands.probe:probe", "Ask a service known questions on a schedule."),
     "review": ("agent.commands.review:review", "Judge refusals; estimate how many are wrong."),
     "serve": ("agent.commands.serve:serve", "Serve the HTTP API, the console and /metrics."),
     "traffic": ("agent.commands.traffic:traffic", "Ask a service a mix of questions."),
@@ -38,6 +39,8 @@ COMMANDS: Final = {
 
 It is imported when called: a command needs few of the parts, and the overview none.
 """
+HIDDEN: Final = {"worker": "agent.commands.worker:worker"}
+"""What other commands start, and no person."""
 
 
 class _Failure(click.ClickException):
@@ -64,9 +67,10 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import a sub-command."""
-        if cmd_name not in COMMANDS:
+        where = COMMANDS[cmd_name][0] if cmd_name in COMMANDS else HIDDEN.get(cmd_name)
+        if where is None:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        module, _, name = where.partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
 

@@ -15,11 +15,13 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── SettingsError         settings         a setting is out of its range or unknown
     ├── FaultError            fault            no such fault, or a share it cannot have
     ├── ServeError            serve            the address cannot be listened on
+    ├── WorkersError          workers          the processes of a service keep ending
     ├── DemoError             demo             a part of the demo does not run
     ├── MixFileError          mix_file         a traffic mix cannot be read or an entry is wrong
     ├── TargetError           target           what traffic asks is no service of ours
     ├── GoldenFileError       golden_file      a golden set cannot be read or an entry is wrong
     ├── NoGoldenSetError      no_golden_set    own documents without a golden set of their own
+    ├── KeptRunError          kept_run         a kept run of the lab is not there or cannot be read
     ├── UnknownGoldenQuestionError  unknown_golden_question  not in the golden model's set
     ├── CorpusNotFoundError   corpus_not_found the folder of documents is no folder
     ├── EmptyCorpusError      empty_corpus     no document holds a word to search for
@@ -199,6 +201,20 @@ class ServeError(AgentError):
         )
 
 
+class WorkersError(AgentError):
+    """The processes that should serve ended soon after their start, again and again."""
+
+    code = "workers"
+    exit_code = 1
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the service has stopped: got workers that ended soon after their start, expected "
+            "processes that stay. Each has said above why; `loopscope serve --workers 1` shows it "
+            "alone."
+        )
+
+
 class DemoError(AgentError):
     """A server that the demo started does not run as it should."""
 
@@ -259,6 +275,19 @@ class NoGoldenSetError(AgentError):
             "no golden set for these documents: got none, and ours asks about the handbook of "
             "Larkspur; expected a YAML file of questions with their answer chunks. Write one as "
             "docs/golden-set.md shows and give it with --golden FILE."
+        )
+
+
+class KeptRunError(AgentError):
+    """A kept run of the lab is not there, or what was named is none."""
+
+    code = "kept_run"
+    exit_code = 4
+    """As in `loopscope compare`: 1 would mean worse."""
+
+    def __init__(self, source: str, got: str, fix: str) -> None:
+        super().__init__(
+            f"run {source}: got {got}, expected a run of the lab that was kept. {fix}"
         )
 
 

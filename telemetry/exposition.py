@@ -169,9 +169,14 @@ def start_metrics_server(
     return MetricsServer(ThreadingHTTPServer((host, port), Handler))
 
 
-def worker_died(pid: int) -> None:
-    """Forget the gauges of a worker process that is gone; for the server's own exit hook."""
-    multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]  # the client's
+def worker_died(pid: int, folder: str | None = None) -> None:
+    """Forget the gauges of a worker process that is gone; for the server's own exit hook.
+
+    Args:
+        pid: Its process id.
+        folder: Where the workers count; None for `PROMETHEUS_MULTIPROC_DIR` of this process.
+    """
+    multiprocess.mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]  # the client's
 
 
 def _all_workers(environment: Mapping[str, str] = os.environ) -> CollectorRegistry | None:

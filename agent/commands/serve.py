@@ -1,42 +1,34 @@
-"""`loopscope serve`: the agent behind HTTP, with its metrics."""
+"""`loopscope serve`: the agent behind HTTP, with its metrics, in one process or several."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.util import find_spec
-from typing import Final
+import asyncio
+import math
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import click
-from fastapi import FastAPI
-from starlette.types import ASGIApp
 
-from agent.api import create_app
 from agent.commands.options import agent_options
-from agent.compose import Composition
-from agent.conversing import Conversing
-from agent.errors import FaultError
-from agent.faults.catalogue import Injection, read_fault
-from agent.gameday import GameDay
-from agent.http.callers import Callers
-from agent.http.configured import callers_of, limits_of
-from agent.memory.memory import Memory
-from agent.memory.opening import open_memory
-from agent.server import Service, address, is_loopback, listen, run
-from agent.service import SupportAgent
-from agent.settings import NO_RECORDS, Settings
-from telemetry.callers import CallersTrace
-from telemetry.records import open_reader
-from telemetry.synthetic import synthetic_turns
+from agent.errors import FaultError, SettingsError
+from agent.http.configured import callers_of
+from agent.memory.opening import IN_PROCESS
+from agent.server import FAREWELL_SECONDS, GRACE_SECONDS, address, listen
+from agent.settings import Settings
+from agent.workers import Crew, Workers
 
-ANYONE: Final = (
-    "LOOPSCOPE_API_KEYS is not set: everyone who reaches this address may ask, and all are one "
-    "anonymous caller with one list of conversations"
-)
-NO_CONSOLE: Final = (
-    "The console is not installed, so / has no pages. For them: pip install 'loopscope[console]'"
-)
+Run: TypeAlias = Callable[[socket.socket, Callable[[], None]], None]
+"""Serves where it is told to, and says when it answers."""
+MAX_WORKERS: Final = 64
+"""Chosen by us: more cores than one machine of such a service has."""
+WORKER: Final = (sys.executable, "-P", "-c", "from agent.cli import main; main()", "worker")
+SPARE_SECONDS: Final = 2
+"""How much longer than its turns and its callers' farewell a worker may take to stop."""
 
 
 @click.command()
@@ -48,6 +40,13 @@ NO_CONSOLE: Final = (
     show_default=True,
     help="0 takes a free one.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MAX_WORKERS),
+    default=1,
+    show_default=True,
+    help="Processes that serve it; more than one need LOOPSCOPE_MEMORY.",
+)
 @click.option("--fault", metavar="NAME[:SHARE]", help="Serve with a fault; see `loopscope faults`.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the fault's choices.")
 @click.option(
@@ -56,107 +55,85 @@ NO_CONSOLE: Final = (
     help="Start without the fault: SIGUSR1 switches it on, and off again.",
 )
 @agent_options
-def serve(
-    *, host: str, port: int, fault: str | None, seed: int, start_healthy: bool, settings: Settings
-) -> None:
-    """Answer questions at POST /ask; the console at /, /metrics, /healthz and /readyz beside it.
+def serve(*, host: str, port: int, workers: int, settings: Settings, **fault: Any) -> None:
+    """Answer questions at POST /ask; the console at /, /metrics, /healthz and /readyz beside it."""
+    callers_of(settings)
+    if workers > 1:
+        _check_shared(settings, fault["fault"], workers)
+        run: Run = partial(_serve_with, workers, settings)
+    else:
+        run = _alone(settings, **fault)
+    with listen(host, port) as listening:
+        run(listening, partial(click.echo, f"Loopscope answers at {address(listening)}"))
 
-    One process: start one a core, each on a port of its own, for more.
-    """
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+
+def _alone(settings: Settings, *, fault: str | None, seed: int, start_healthy: bool) -> Run:
+    """Return what serves in this process."""
+    from agent.faults.catalogue import read_fault  # these take long to import,
+    from agent.serving import Plan, serve_here  # and the parent of workers needs none of it
+
     injection = read_fault(fault, seed=seed) if fault is not None else None
     if injection is not None and injection.fault.where == "traffic":
         raise FaultError(
             f"{injection.name} is a fault of the traffic",
             f"Give it to the traffic: `loopscope traffic --fault {injection.name}`.",
         )
-    callers = callers_of(settings)
-    with listen(host, port) as listening:
-        composition = Composition(settings)
-        click.echo(composition.set_up_export().summary, err=True)
-        if settings.records != NO_RECORDS:
-            composition.keep_records(settings.records)
-
-        @asynccontextmanager
-        async def opened() -> AsyncIterator[Service]:
-            async with open_memory(settings.memory) as memory, AsyncExitStack() as pages:
-                asked = _asked(composition, injection, is_healthy=start_healthy)
-                service = await _service(composition, memory, asked, callers, pages)
-                if not callers.are_known and not is_loopback(listening):
-                    click.echo(ANYONE, err=True)
-                click.echo(f"Loopscope answers at {address(listening)}")
-                yield service
-
-        run(opened, [listening])
+    plan = Plan(settings=settings, injection=injection, is_healthy=start_healthy)
+    return partial(serve_here, plan)
 
 
-def _asked(
-    composition: Composition, injection: Injection | None, *, is_healthy: bool
-) -> GameDay | SupportAgent:
-    """Return what answers, put together before the port is told, so that its series are there."""
-    if injection is None:
-        return composition.default_agent
-    return GameDay(composition, composition.settings, injection, is_on=not is_healthy)
+def _check_shared(settings: Settings, fault: str | None, workers: int) -> None:
+    """Refuse what one process has for itself."""
+    if settings.memory == IN_PROCESS:
+        raise SettingsError(
+            [f"memory got {IN_PROCESS!r} with --workers {workers}, expected: the path of a SQLite "
+             "file or a PostgreSQL URL, since workers share no conversation in a process' memory"]
+        )  # fmt: skip
+    if fault is not None:
+        raise FaultError(
+            f"got {fault!r} with --workers {workers}, expected one process, whose fault one signal "
+            "switches",
+            "Leave out --workers.",
+        )
 
 
-async def _service(
-    composition: Composition,
-    memory: Memory,
-    asked: GameDay | SupportAgent,
-    callers: Callers,
-    pages: AsyncExitStack,
-) -> Service:
-    """Return the service, with a fault to switch when one is given."""
-    settings = composition.settings
-    game_day = asked if isinstance(asked, GameDay) else None
-    conversing = Conversing(
-        asked.agent if isinstance(asked, GameDay) else lambda: asked,
-        memory,
-        turn_seconds=settings.turn_timeout_seconds,
-    )
-    app = create_app(
-        conversing,
-        composition.exposition,
-        limits=limits_of(settings),
-        callers=callers,
-        feedback=composition.feedback(),
-        checks={"index": composition.check_index},
-        apart=synthetic_turns,
-        around=CallersTrace,
-    )
-    served = await _with_console(app, composition, conversing, callers, pages)
-    return Service(
-        app=game_day.around(served) if game_day else served,
-        stop=conversing.stop,
-        switch=game_day.toggle if game_day else None,
-    )
+def _serve_with(
+    workers: int, settings: Settings, listening: socket.socket, begun: Callable[[], None]
+) -> None:
+    """Serve with several processes, which count in files of one folder."""
+    from telemetry.exposition import MULTIPROCESS_VARIABLE, worker_died
+
+    tell = partial(click.echo, err=True)
+    if settings.console != "off":
+        tell("The console is off: its pages live in one process. For it: --workers 1")
+    own = os.environ.get(MULTIPROCESS_VARIABLE) or None
+    with tempfile.TemporaryDirectory(prefix="loopscope-metrics-", dir=own) as counters:
+        crew = Crew(
+            count=workers,
+            command=WORKER,
+            plan=partial(_part, workers, settings, listening.fileno()),
+            files=[listening.fileno()],
+            environment={**os.environ, MULTIPROCESS_VARIABLE: counters},
+            stop_seconds=GRACE_SECONDS + FAREWELL_SECONDS + SPARE_SECONDS,
+        )
+        crewed = Workers(
+            crew,
+            begun=begun,
+            stopping=listening.close,
+            died=partial(worker_died, folder=counters),
+            tell=tell,
+        )
+        asyncio.run(crewed.run())
 
 
-async def _with_console(
-    app: FastAPI,
-    composition: Composition,
-    conversing: Conversing,
-    callers: Callers,
-    pages: AsyncExitStack,
-) -> ASGIApp:
-    """Return the service with its pages in front, where they are wanted and installed."""
-    settings = composition.settings
-    if settings.console == "off":
-        return app
-    if find_spec("nicegui") is None:
-        click.echo(NO_CONSOLE, err=True)
-        return app
-    from agent.console.mount import Console  # takes a second to import
-    from agent.console.sources import Sources
+def _part(workers: int, settings: Settings, file: int, number: int) -> tuple[Settings, int, bool]:
+    """Return the plan of one worker: its part of the places, no console, and whether it is quiet.
 
-    sources = Sources(
-        desk=app.state.desk,
-        conversations=conversing,
-        composition=composition,
-        reader=open_reader(settings.records) if settings.records != NO_RECORDS else None,
-        callers=callers,
-        operators=frozenset(name.strip() for name in (settings.operators or "").split(",")) - {""},
-    )
-    console = Console(app, sources)
-    await pages.enter_async_context(console.opened())
-    return console
+    What the first one says at its start holds for all.
+    """
+    changes = {
+        "console": "off",
+        "max_turns": math.ceil(settings.max_turns / workers),
+        "max_waiting": math.ceil(settings.max_waiting / workers),
+    }
+    return settings.model_copy(update=changes), file, number > 1
