@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import aclosing
 
@@ -24,6 +25,8 @@ EXAMPLES = (
     "Do you offer a student discount?",
     "What's the weather like today?",
 )
+LEAVING = "loopscope_leaving"
+_TELL_LEAVING = f"window.addEventListener('pagehide', () => emitEvent('{LEAVING}'))"
 _SHOW = "getHtmlElement(%d)?.scrollIntoView({behavior: 'smooth', block: 'start'})"
 
 
@@ -43,9 +46,13 @@ class _Chat:
         self._sources = sources
         self._caller = caller
         self._thread = Thread.new(caller)
-        self._is_busy = False
+        self._asking: asyncio.Task[object] | None = None
+        """The question under way."""
 
     def draw(self) -> None:
+        ui.on(LEAVING, self._leave)
+        ui.context.client.on_connect(lambda: ui.run_javascript(_TELL_LEAVING))
+        ui.context.client.on_delete(self._leave)  # a browser that vanished and told nothing
         self._turns = ui.element("section").props('aria-label="Conversation" aria-live="polite"')
         with self._turns:
             self._hint = ui.element("div").classes("row")
@@ -66,9 +73,9 @@ class _Chat:
         await self._ask(self._field.value or "")
 
     async def _ask(self, question: str) -> None:
-        if self._is_busy or not question.strip():
+        if self._asking is not None or not question.strip():
             return
-        self._is_busy = True
+        self._asking = asyncio.current_task()
         self._hint.set_visibility(False)
         self._field.value = ""
         self._send.disable()
@@ -76,8 +83,13 @@ class _Chat:
             with self._turns:
                 await _Reply(self._sources, self._caller, self._thread, question).run()
         finally:
-            self._is_busy = False
+            self._asking = None
             self._send.enable()
+
+    def _leave(self) -> None:
+        """Cancel the turn that nobody waits for any more, as the API does for a closed stream."""
+        if self._asking is not None:
+            self._asking.cancel()
 
 
 class _Reply:
@@ -112,6 +124,9 @@ class _Reply:
                         case Answered():
                             path = timed(starts, time.perf_counter() - began)
                             self._end(of_answer(event.answer), path)
+        except asyncio.CancelledError:
+            self._doing.say("Cancelled: the page was left before the reply.")
+            raise
         except AgentError as error:  # the edge: a refusal is shown where the reply would be
             self._doing.delete()
             with self._beside:

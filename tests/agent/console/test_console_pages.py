@@ -2,92 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from filled_store import HOSTILE, fill, turns
-from native_servers import answers, free_port, need, wait_until
+from served_console import served
 
 from agent.console.frame import PAGES
 
-playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.servers
-MANY = 100_000
 PAGE_SECONDS = 1.0
-
-
-@contextmanager
-def served(home: Path, **variables: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Run `loopscope serve` in a folder and yield its address."""
-    port = free_port()
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("LOOPSCOPE_", "OTEL_"))}
-    env |= {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY", **variables}
-    command = [str(Path(sys.executable).parent / "loopscope"), "serve", "--port", str(port)]
-    with (home / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=home, env=env, stdout=log, stderr=log)
-        try:
-            wait_until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), "loopscope serve", 60)
-            yield f"http://127.0.0.1:{port}", process
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = need("chromium")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home = tmp_path_factory.mktemp("full")
-    fill(home / "loopscope-turns.sqlite", turns(MANY, time.time(), days=13))
-    with served(home) as (url, _):
-        yield url
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("empty")) as (url, _):
-        yield url
-
-
-@pytest.fixture
-def open_page(browser) -> Iterator[Callable[..., object]]:
-    """Open a page; every request that left for another origin fails the test."""
-    contexts, strangers, errors = [], [], []
-
-    def go(url: str, **options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        own = re.sub(r"^http", "(http|ws)", url.split("/", 3)[0] + "//" + url.split("/")[2])
-        page.on(
-            "request", lambda r: re.match(f"{own}|data:|blob:", r.url) or strangers.append(r.url)
-        )
-        page.on("websocket", lambda w: re.match(own, w.url) or strangers.append(w.url))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(url)
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert strangers == []
-    assert errors == []
 
 
 @pytest.mark.parametrize("path", [path for path, _ in PAGES])
