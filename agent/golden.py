@@ -142,12 +142,13 @@ class GoldenSet:
         return found
 
 
-def load_golden(path: Path, known_chunk_ids: Collection[str]) -> GoldenSet:
+def load_golden(path: Path, known_chunk_ids: Collection[str] | None) -> GoldenSet:
     """Read and check a golden set.
 
     Args:
         path: YAML file in UTF-8: a list of entries as docs/golden-set.md describes them.
         known_chunk_ids: Ids of the chunks that are indexed; every answer must be one of them.
+            None where the index is elsewhere: then no answer is checked.
 
     Raises:
         GoldenFileError: The file cannot be read or an entry is wrong; the message is one line

@@ -77,8 +77,10 @@ def invalid_value(error: ErrorDetails, *, needed: Sequence[str], known: Sequence
     return f"{_place(error)} is wrong, got {shown(error['input'])}, {expected}"
 
 
-def unknown_chunk(answers: Sequence[str], known: Collection[str]) -> str | None:
-    """Say which answer is no chunk's id."""
+def unknown_chunk(answers: Sequence[str], known: Collection[str] | None) -> str | None:
+    """Say which answer is no chunk's id; nothing where the ids are not known."""
+    if known is None:
+        return None
     for chunk_id in answers:
         if chunk_id not in known:
             return (

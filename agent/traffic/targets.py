@@ -41,13 +41,7 @@ class HttpTarget:
         timeout_seconds: float = TIMEOUT_SECONDS,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._url = url.rstrip("/")
-        try:
-            parsed = httpx.URL(self._url)
-        except httpx.InvalidURL as error:
-            raise TargetError(url, f"it is no URL ({error})") from error
-        if parsed.scheme not in ("http", "https") or not parsed.host:
-            raise TargetError(url, "it is no HTTP address")
+        self._url = base_address(url)
         self._client = httpx.AsyncClient(
             timeout=timeout_seconds,
             limits=httpx.Limits(max_connections=max_in_flight),
@@ -92,6 +86,21 @@ class HttpTarget:
         trace: TracebackType | None,
     ) -> None:
         await self._client.__aexit__(kind, error, trace)
+
+
+def base_address(url: str) -> str:
+    """Return the base address of a service, without a slash at its end.
+
+    Raises:
+        TargetError: It is none of HTTP.
+    """
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise TargetError(url, f"it is no URL ({error})") from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise TargetError(url, "it is no HTTP address")
+    return url.rstrip("/")
 
 
 class InProcessTarget:
