@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -20,7 +19,7 @@ from langgraph.checkpoint.base import (
 
 from agent.errors import TurnTimeoutError
 from agent.memory.errors import MemoryUnavailableError
-from agent.memory.store import STORE_SECONDS, Store, reason, to_its_end
+from agent.memory.store import STORE_SECONDS, Size, Store, within
 from agent.memory.thread import Thread
 
 T = TypeVar("T")
@@ -98,6 +97,16 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
         saved = await self._within(None, self._store.saver.aget_tuple(config))
         return list(saved.checkpoint["channel_values"].get("messages", ())) if saved else []
 
+    async def latest_id(self, key: str) -> str:
+        """Return the id of a thread's checkpoint; empty when there is none.
+
+        Raises:
+            MemoryUnavailableError: The store does not answer.
+        """
+        config: RunnableConfig = {"configurable": {"thread_id": key}}
+        saved = await self._within(key, self._store.saver.aget_tuple(config))
+        return saved.checkpoint["id"] if saved else ""
+
     async def ids(self, owner: str, limit: int) -> list[str]:
         """Return the ids of an owner's threads, the one that went on last first.
 
@@ -116,6 +125,24 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
         saved = [(each.checkpoint["ts"], each.metadata) async for each in found]
         saved.sort(key=lambda each: each[0], reverse=True)
         return [str(cast("dict[str, Any]", metadata)[THREAD]) for _, metadata in saved]
+
+    async def size(self) -> Size:
+        """Return how much the store holds.
+
+        Raises:
+            MemoryUnavailableError: The store does not answer.
+        """
+        await self.ping()
+        return await self._within(None, self._store.size())
+
+    async def silent(self, before: str, limit: int) -> list[str]:
+        """Return the keys of threads that went on last before a checkpoint id was made.
+
+        Raises:
+            MemoryUnavailableError: The store does not answer.
+        """
+        await self.ping()
+        return await self._within(None, self._store.silent(before, limit))
 
     async def ping(self) -> None:
         """Make sure that the store answers.
@@ -178,23 +205,15 @@ class FinishedTurns(BaseCheckpointSaver[Any]):
             _log.warning("older turns were not removed: %s", type(error).__name__)
 
     async def _within(self, key: str | None, work: Coroutine[Any, Any, T]) -> T:
-        """Give the work the time it may take, and its failure a name."""
+        """Give the work the time that it and the turn may take, and its failure a name."""
         deadline = float("inf") if key is None else self.deadlines.get(key, float("inf"))
         left = deadline - time.monotonic()
-        return await to_its_end(self._timed(work, min(left, STORE_SECONDS), left))
-
-    async def _timed(self, work: Coroutine[Any, Any, T], seconds: float, left: float) -> T:
         try:
-            async with asyncio.timeout(seconds):
-                return await work
-        except TimeoutError as error:
-            await self._store.gave_up()
-            if left <= STORE_SECONDS:
+            return await within(self._store, work, min(left, STORE_SECONDS))
+        except MemoryUnavailableError as error:
+            if isinstance(error.__cause__, TimeoutError) and left <= STORE_SECONDS:
                 raise TurnTimeoutError() from error
-            problem = f"it did not answer within {STORE_SECONDS:g} s"
-            raise MemoryUnavailableError(self._store.shown, problem) from error
-        except self._store.errors as error:
-            raise MemoryUnavailableError(self._store.shown, reason(error)) from error
+            raise
 
 
 def _key(config: RunnableConfig) -> str:

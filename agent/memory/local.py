@@ -9,7 +9,8 @@ from typing import Final
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.memory.store import strict_serializer
+from agent.memory.notes import LocalNotes
+from agent.memory.store import Size, strict_serializer
 
 MAX_CONVERSATIONS: Final = 1_000
 """Chosen by us: about 20 MB when each holds ten long questions and replies."""
@@ -27,11 +28,13 @@ class LocalStore:
 
     def __init__(self, limit: int = MAX_CONVERSATIONS) -> None:
         self.saver = InMemorySaver(serde=strict_serializer())
+        self.notes = LocalNotes()
         self._limit = limit
         self._latest: OrderedDict[str, None] = OrderedDict()
 
     def __len__(self) -> int:
         """Return how many conversations are kept."""
+        self._tidy()
         return len(self._latest)
 
     async def prune(self, key: str, kept: str) -> None:
@@ -50,6 +53,35 @@ class LocalStore:
         self._latest.move_to_end(key)
         while len(self._latest) > self._limit:
             self.saver.delete_thread(self._latest.popitem(last=False)[0])
+
+    async def size(self) -> Size:
+        """Count the conversations and their bytes as they are kept."""
+        self._tidy()
+        blobs = sum(len(blob) for _, blob in self.saver.blobs.values())
+        checkpoints = sum(
+            len(checkpoint[1]) + len(metadata[1])
+            for spaces in self.saver.storage.values()
+            for saved in spaces.values()
+            for checkpoint, metadata, _ in saved.values()
+        )
+        return Size(conversations=len(self._latest), bytes=blobs + checkpoints)
+
+    async def silent(self, before: str, limit: int) -> list[str]:
+        """Look from the conversation that was silent longest on."""
+        self._tidy()
+        found: list[str] = []
+        for key in self._latest:
+            if len(found) == limit or max(self.saver.storage[key][""]) >= before:
+                break
+            found.append(key)
+        return found
+
+    def _tidy(self) -> None:
+        """Forget what LangGraph keeps of threads without a turn: it makes a place when it looks."""
+        for key in [key for key, spaces in self.saver.storage.items() if not any(spaces.values())]:
+            del self.saver.storage[key]
+        for key in [key for key in self._latest if key not in self.saver.storage]:
+            del self._latest[key]
 
     async def ping(self) -> None:
         """Do nothing: the process that asks is the store."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -23,7 +23,8 @@ from psycopg.rows import DictRow, dict_row
 
 from agent.errors import SettingsError
 from agent.memory.errors import MemoryUnavailableError
-from agent.memory.store import STORE_SECONDS, reason, strict_serializer, taken, to_its_end
+from agent.memory.notes import SqlNotes
+from agent.memory.store import STORE_SECONDS, Size, reason, strict_serializer, taken, to_its_end
 
 SETUP_SECONDS: Final = 30.0
 """Longest wait for another replica that creates the tables; chosen by us: it takes about one."""
@@ -33,6 +34,14 @@ _PRUNE: Final = """
     DELETE FROM checkpoint_blobs AS blob USING checkpoints AS kept
     WHERE kept.thread_id = %s AND kept.checkpoint_id = %s AND blob.thread_id = kept.thread_id
     AND blob.version IS DISTINCT FROM kept.checkpoint -> 'channel_versions' ->> blob.channel
+"""
+_SIZE: Final = """
+    SELECT count(DISTINCT thread_id) AS conversations,
+    pg_total_relation_size('checkpoints') + pg_total_relation_size('checkpoint_blobs') AS bytes
+    FROM checkpoints
+"""
+_SILENT: Final = """
+    SELECT thread_id FROM checkpoints GROUP BY thread_id HAVING max(checkpoint_id) < %s LIMIT %s
 """
 
 Session = AsyncConnection[DictRow]
@@ -51,6 +60,7 @@ class PostgresStore:
     def __init__(self, url: str, session: Session) -> None:
         self.shown = _shown(url)
         self.saver = AsyncPostgresSaver(session, serde=strict_serializer())
+        self.notes = SqlNotes(self._noted)
         self._url = url
         self._session = session
         self._holders: dict[str, Session] = {}
@@ -66,6 +76,16 @@ class PostgresStore:
         # by the other replica's CREATE INDEX CONCURRENTLY, a deadlock.
         async with self.locked("the tables", time.monotonic() + SETUP_SECONDS):
             await self.saver.setup()
+            await self.notes.setup()
+
+    async def size(self) -> Size:
+        """Count the threads; the bytes are those of the tables with their indexes."""
+        found = (await self._execute(_SIZE))[0]
+        return Size(conversations=found["conversations"], bytes=found["bytes"])
+
+    async def silent(self, before: str, limit: int) -> list[str]:
+        """Read the threads whose newest checkpoint is older."""
+        return [str(row["thread_id"]) for row in await self._execute(_SILENT, before, limit)]
 
     async def close(self) -> None:
         """End the session, and with it every lock."""
@@ -141,6 +161,12 @@ class PostgresStore:
                 await self._execute("SELECT pg_advisory_unlock(%s)", _number(key))
             except self.errors:  # the session broke: so did the lock
                 await self._session.close()
+
+    async def _noted(self, sql: str, parameters: Sequence[object]) -> list[list[Any]]:
+        """Run a statement of the notes, in a new session when the old one broke."""
+        await self._alive()
+        rows = await self._execute(sql.replace("?", "%s"), *parameters)
+        return [list(row.values()) for row in rows]
 
     async def _execute(self, sql: str, *parameters: object) -> list[DictRow]:
         """Run a statement and return its rows."""

@@ -6,20 +6,28 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent.memory.errors import MemoryUnavailableError
 from agent.memory.file_locks import FileLocks
-from agent.memory.store import STORE_SECONDS, reason, strict_serializer, taken
+from agent.memory.notes import SqlNotes
+from agent.memory.store import STORE_SECONDS, Size, reason, strict_serializer, taken
 
 WRITER_SECONDS: Final = 2.0
 """Longest wait for another process that writes; chosen by us: one takes milliseconds."""
+_SIZE: Final = """
+    SELECT (SELECT count(DISTINCT thread_id) FROM checkpoints), page_count * page_size
+    FROM pragma_page_count(), pragma_page_size()
+"""
+_SILENT: Final = """
+    SELECT thread_id FROM checkpoints GROUP BY thread_id HAVING max(checkpoint_id) < ? LIMIT ?
+"""
 
 
 class SqliteStore:
@@ -36,6 +44,7 @@ class SqliteStore:
     def __init__(self, path: Path, connection: aiosqlite.Connection, locks: FileLocks) -> None:
         self.shown = f"the SQLite file {str(path)!r}"
         self.saver = AsyncSqliteSaver(connection, serde=strict_serializer())
+        self.notes = SqlNotes(self._execute)
         self._locks = locks
 
     async def setup(self) -> None:
@@ -46,6 +55,16 @@ class SqliteStore:
         """
         async with self.locked("the tables", time.monotonic() + STORE_SECONDS):
             await self.saver.setup()
+            await self.notes.setup()
+
+    async def size(self) -> Size:
+        """Count the threads; the bytes are those of the file."""
+        rows = await self._execute(_SIZE, ())
+        return Size(conversations=rows[0][0], bytes=rows[0][1])
+
+    async def silent(self, before: str, limit: int) -> list[str]:
+        """Read the threads whose newest checkpoint is older."""
+        return [row[0] for row in await self._execute(_SILENT, (before, limit))]
 
     async def prune(self, key: str, kept: str) -> None:
         """Remove a thread's older checkpoints."""
@@ -80,10 +99,12 @@ class SqliteStore:
     async def gave_up(self) -> None:
         """Do nothing: the connection's thread goes on with the next statement."""
 
-    async def _execute(self, sql: str, parameters: tuple[str, ...]) -> None:
+    async def _execute(self, sql: str, parameters: Sequence[object]) -> list[Any]:
+        """Run a statement, commit what it changed, and return its rows."""
         async with self.saver.lock, self.saver.conn.execute(sql, parameters) as cursor:
-            await cursor.fetchall()
+            rows = list(await cursor.fetchall())
             await self.saver.conn.commit()
+            return rows
 
 
 @asynccontextmanager

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from agent.memory.errors import ConversationBusyError
+from agent.memory.errors import ConversationBusyError, MemoryUnavailableError
 
 T = TypeVar("T")
 
@@ -21,6 +22,38 @@ FIRST_WAIT_SECONDS: Final = 0.01
 LONGEST_WAIT_SECONDS: Final = 0.25
 """How long to wait between two looks at a lock that another process holds: from the first to the
 longest, doubled each time. Chosen by us: turns take a second or more."""
+
+
+class NoteStore(Protocol):
+    """Where notes are. Times are Unix time in seconds."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes find them."""
+
+    async def add(self, kind: str, name: str, value: str, until: float, now: float) -> bool:
+        """Keep a note unless one of its name is there; return whether it was kept."""
+
+    async def put(self, kind: str, values: Mapping[str, str], until: float) -> None:
+        """Keep notes in place of those of the same names."""
+
+    async def find(self, kind: str, name: str, now: float) -> str | None:
+        """Return a note."""
+
+    async def remove(self, kind: str, name: str) -> None:
+        """Forget a note."""
+
+    async def sweep(self, now: float) -> None:
+        """Forget every note whose time is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much a store holds."""
+
+    conversations: int
+    bytes: int
+    """Of the conversations in a process, of the whole file or the tables elsewhere."""
 
 
 class Store(Protocol):
@@ -37,6 +70,21 @@ class Store(Protocol):
     @property
     def errors(self) -> tuple[type[Exception], ...]:
         """What it raises when it cannot be reached."""
+
+    @property
+    def notes(self) -> NoteStore:
+        """What is kept beside the conversations."""
+
+    async def size(self) -> Size:
+        """Return how much is kept, counted where it is cheap."""
+
+    async def silent(self, before: str, limit: int) -> list[str]:
+        """Return the keys of threads whose newest checkpoint is older than another.
+
+        Args:
+            before: Id of a checkpoint: ids are in the order of time.
+            limit: Keys at most.
+        """
 
     async def prune(self, key: str, kept: str) -> None:
         """Remove every checkpoint of a thread but the one with the id `kept`."""
@@ -92,6 +140,32 @@ async def taken(take: Callable[[], Awaitable[bool]], until: float) -> None:
             raise ConversationBusyError(time.monotonic() - began)
         await asyncio.sleep(wait)
         wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+
+async def within(store: Store, work: Coroutine[Any, Any, T], seconds: float = STORE_SECONDS) -> T:
+    """Give a store's work the time it may take, and its failure a name.
+
+    Args:
+        store: Whose work it is.
+        work: Not cut by a cancellation.
+        seconds: Longest wait.
+
+    Raises:
+        MemoryUnavailableError: It failed, or took longer.
+    """
+
+    async def timed() -> T:
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        except TimeoutError as error:
+            await store.gave_up()
+            problem = f"it did not answer within {seconds:g} s"
+            raise MemoryUnavailableError(store.shown, problem) from error
+        except store.errors as error:
+            raise MemoryUnavailableError(store.shown, reason(error)) from error
+
+    return await to_its_end(timed())
 
 
 def reason(error: Exception) -> str:
