@@ -167,6 +167,15 @@ class Composition:
             grader=settings.model,
         )
 
+    def build(self, parts: Parts) -> dict[str, str]:
+        """Return what an agent of these parts is built from: the labels of `rag_build_info`."""
+        return {
+            names.LABEL_INDEX: parts.retriever.index.fingerprint,
+            names.LABEL_PROMPT: prompt_version(),
+            names.LABEL_GRADER: parts.grader,
+            names.LABEL_MODEL: self.settings.model,
+        }
+
     def agent(self, settings: Settings, parts: Parts | None = None) -> SupportAgent:
         """Return an observed agent.
 
@@ -252,12 +261,7 @@ class Composition:
             logger_provider=export.logger_provider if export else None,
             records=self._observer,
             similarity=partial(_similarity, self),
-            build={
-                names.LABEL_INDEX: parts.retriever.index.fingerprint,
-                names.LABEL_PROMPT: prompt_version(),
-                names.LABEL_GRADER: parts.grader,
-                names.LABEL_MODEL: settings.model,
-            },
+            build=self.build(parts),
             max_rewrites=settings.max_rewrites,
         )
 

@@ -4,49 +4,20 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
+from measured_lab import FOLLOW_UP, composed, lab_of, measure
 from rich.console import Console
 
-from agent.compose import Composition
 from agent.lab.render import print_report
-from agent.lab.report import Lab, LabReport
-from agent.service import SupportAgent
-from agent.settings import Settings
-
-FOLLOW_UP = """
-- question: And for students?
-  standalone: Do you offer a student discount?
-  topic: on
-  answers: []
-  rewrites: [student price]
-  history:
-    - {question: "What does a plan cost?", reply: From 5 euros a month.}
-- {question: "Refund?", topic: on, answers: [refunds]}
-- {question: Tell me a joke, topic: off, answers: []}
-"""
-
-
-def measure(golden: Path, **changes: Any) -> LabReport:
-    settings = Settings(model="golden", golden=golden, **changes)
-    composition = Composition(settings)
-
-    def make_agent(**varied: Any) -> SupportAgent:
-        return composition.agent(settings.model_copy(update=varied))
-
-    lab = Lab(
-        make_agent=make_agent, golden=composition.golden, k=settings.k, max_bound=2,
-        recursion_limits=(),
-    )  # fmt: skip
-    return lab.run(lambda: None)
+from agent.lab.report import LabReport
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> LabReport:
     golden = tmp_path_factory.mktemp("golden") / "mine.yaml"
     golden.write_text(FOLLOW_UP, encoding="utf-8")
-    return measure(golden)
+    return measure(composed(golden))
 
 
 def test_the_walk_of_a_follow_up_pays_for_its_enhancement(report: LabReport) -> None:
@@ -70,7 +41,7 @@ def test_calls_that_a_min_score_saves_are_those_on_chunks_of_score_0(
     golden = tmp_path / "mine.yaml"
     golden.write_text(FOLLOW_UP, encoding="utf-8")
     kept = report.as_json()["more"]["zero_score_grades"]
-    dropped = measure(golden, min_score=1e-9).as_json()
+    dropped = measure(composed(golden, min_score=1e-9)).as_json()
 
     costs = zip(
         report.as_json()["table3_golden_set_by_bound"],
@@ -105,12 +76,7 @@ def test_the_clarifying_branch_turns_doubtful_silent_rejections_into_questions(
 ) -> None:
     golden = tmp_path / "mine.yaml"
     golden.write_text(DOUBTFUL, encoding="utf-8")
-    settings = Settings(model="local", golden=golden)
-    composition = Composition(settings)
-    lab = Lab(
-        make_agent=lambda **varied: composition.agent(settings.model_copy(update=varied)),
-        golden=composition.golden, k=2, max_bound=2, recursion_limits=(), clarify=True,
-    )  # fmt: skip
+    lab = lab_of(composed(golden, model="local"), clarify=True)
     asked: list[None] = []
     report = lab.run(lambda: asked.append(None))
     rows = report.as_json()["more"]["clarifying_branch"]
