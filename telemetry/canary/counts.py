@@ -62,12 +62,12 @@ class Counts:
         When it is cut depends on how many turns came, never on how they ended.
         """
         ends = []
-        seen = np.zeros(2)
-        for slot, total in enumerate(self.totals, 1):
-            seen = seen + total
-            if seen.min() > 0:
+        stable = canary = 0.0
+        for slot, (of_stable, of_canary) in enumerate(self.totals.tolist(), 1):
+            stable, canary = stable + of_stable, canary + of_canary
+            if stable > 0 and canary > 0:
                 ends.append(slot)
-                seen = np.zeros(2)
+                stable = canary = 0.0
         starts = np.array([0, *ends[:-1]] if ends else [], dtype=np.int64)
         whole = ends[-1] if ends else 0
         return Blocks(

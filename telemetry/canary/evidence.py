@@ -29,14 +29,13 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from telemetry.canary.counts import CANARY, STABLE, Blocks
-from telemetry.compare.rates import Rate
 from telemetry.compare.sample import Floats
 
 Direction: TypeAlias = Literal["above", "below"]
 
-GUESSED_TURNS: Final = 50.0
-"""Turns that the canary's first guess counts for. Chosen by us: with 10 the first few turns lead to
-wild bets and a promotion takes a tenth longer; between 30 and 100 nothing changes much."""
+GUESSED_TURNS: Final = 100.0
+"""Turns that the guess counts for. Chosen by us: with 10 the first few turns lead to wild bets, and
+a promotion takes a fifth longer; with 400 a roll-back takes a tenth longer."""
 _LEAST: Final = 1e-6
 """Shares are kept this far from 0 and 1, so that no turn can take everything."""
 _HALVINGS: Final = 20
@@ -61,8 +60,7 @@ def evidence(blocks: Blocks, claim: Claim) -> Floats:
 
     The claim is shown with a chance of error of alpha where this reaches ln(1 / alpha).
     """
-    hits, totals = (np.cumsum(of, axis=0) - of for of in (blocks.hits, blocks.totals))
-    shares = _learned(blocks.before, hits, totals, claim.guess)
+    shares = _learned(blocks, claim.guess)[:-1]
     return np.cumsum(_gained(blocks.hits, blocks.totals, shares, claim))
 
 
@@ -71,12 +69,25 @@ def growth(blocks: Blocks, claim: Claim) -> float:
 
     Its mean is the divergence of the shares from the nearest ones that contradict the claim.
     """
-    hits, totals = blocks.hits.sum(axis=0, keepdims=True), blocks.totals.sum(axis=0, keepdims=True)
-    if not totals.all():
+    if not len(blocks.totals):
         return 0.0
-    shares = _learned(blocks.before, hits, totals, claim.guess)
+    shares = _learned(blocks, claim.guess)[-1:]
+    totals = blocks.totals.sum(axis=0, keepdims=True)
     a_turn = totals / totals[:, CANARY]
     return float(_gained(shares * a_turn, a_turn, shares, claim)[0])
+
+
+def difference(blocks: Blocks) -> float:
+    """Return the canary's share minus the stable one's, compared within blocks alone.
+
+    NaN without blocks.
+
+    Source:
+        Greenland and Robins, Estimation of a common effect parameter from sparse follow-up data,
+        Biometrics 41 (1985): the differences of the blocks with the weights of Mantel and Haenszel.
+    """
+    weights, weighted = _differences(blocks)
+    return float(weighted.sum() / weights.sum()) if len(weights) else math.nan
 
 
 def bound(blocks: Blocks, direction: Direction, guess: float, alpha: float) -> float:
@@ -93,10 +104,8 @@ def bound(blocks: Blocks, direction: Direction, guess: float, alpha: float) -> f
     sign = 1.0 if direction == "above" else -1.0
     if not len(blocks.totals):
         return -sign
-    totals = blocks.totals.sum(axis=0)
-    shares = blocks.hits.sum(axis=0) / totals
     # The evidence grows the farther the edge lies from what was seen.
-    shown, open_ = -sign, float(shares[CANARY] - shares[STABLE])
+    shown, open_ = -sign, difference(blocks)
     for _ in range(_BOUND_HALVINGS):
         edge = (shown + open_) / 2
         claim = Claim(direction=direction, edge=edge, guess=guess)
@@ -107,17 +116,30 @@ def bound(blocks: Blocks, direction: Direction, guess: float, alpha: float) -> f
     return shown
 
 
-def _learned(before: Rate, hits: Floats, totals: Floats, guess: float) -> Floats:
-    """Return the shares to bet on after what was seen, shape (n_blocks, 2).
+def _learned(blocks: Blocks, guess: float) -> Floats:
+    """Return the shares to bet on before each block and after the last, shape (n_blocks + 1, 2).
 
-    The stable side's with half a hit of each kind added (Krichevsky and Trofimov, The performance
-    of universal encoding, IEEE Transactions on Information Theory 27, 1981); the canary's drawn
-    towards the stable side's plus the guess.
+    The stable side's from all that came before, with half a hit of each kind added (Krichevsky and
+    Trofimov, The performance of universal encoding, IEEE Transactions on Information Theory 27,
+    1981). The canary's is apart from it by the difference so far, drawn towards the guess.
     """
-    stable = (before.hits + hits[:, STABLE] + 0.5) / (before.total + totals[:, STABLE] + 1.0)
-    guessed = GUESSED_TURNS * (stable + guess)
-    canary = (hits[:, CANARY] + guessed) / (totals[:, CANARY] + GUESSED_TURNS)
-    return np.clip(np.stack([stable, canary], axis=1), _LEAST, 1 - _LEAST)
+    hits = blocks.before.hits + _sums(blocks.hits[:, STABLE])
+    stable = (hits + 0.5) / (blocks.before.total + _sums(blocks.totals[:, STABLE]) + 1.0)
+    weights, weighted = _differences(blocks)
+    apart = (_sums(weighted) + GUESSED_TURNS * guess) / (_sums(weights) + GUESSED_TURNS)
+    return np.clip(np.stack([stable, stable + apart], axis=1), _LEAST, 1 - _LEAST)
+
+
+def _differences(blocks: Blocks) -> tuple[Floats, Floats]:
+    """Return the weight of each block, and the difference of its shares times that."""
+    weights = blocks.totals.prod(axis=1) / blocks.totals.sum(axis=1)
+    shares = blocks.hits / blocks.totals
+    return weights, weights * (shares[:, CANARY] - shares[:, STABLE])
+
+
+def _sums(values: Floats) -> Floats:
+    """Return the sum before each value and after the last."""
+    return np.concatenate([[0.0], np.cumsum(values)])
 
 
 def _gained(hits: Floats, totals: Floats, shares: Floats, claim: Claim) -> Floats:

@@ -18,7 +18,7 @@ def line(decision: Decision, versions: Versions, at: float) -> str:
     """Return a look in one line: the verdict, the turns, each difference, and what is missing."""
     start = f"{moment(at)} {decision.verdict}"
     stable, canary = decision.rollout.total
-    if not stable + canary:
+    if not canary:
         return f"{start}: no turns of version {versions[CANARY]} yet"
     parts = [
         f"{start}: {canary:,} turns of version {versions[CANARY]} "
@@ -48,9 +48,13 @@ def as_json(decision: Decision, versions: Versions, at: float) -> dict[str, Any]
 
 def _difference(finding: Finding) -> str:
     if math.isnan(finding.difference):
-        return f"{finding.measure.label} unknown"
+        return f"{_name(finding)} unknown"
     low, high = (wording.points(end) for end in (finding.interval.low, finding.interval.high))
-    return f"{finding.measure.label} {wording.points(finding.difference)} ({low} to {high})"
+    return f"{_name(finding)} {wording.points(finding.difference)} ({low} to {high})"
+
+
+def _name(finding: Finding) -> str:
+    return finding.measure.name.replace("_", " ")
 
 
 def _outlook(decision: Decision) -> str:
@@ -61,13 +65,13 @@ def _outlook(decision: Decision) -> str:
         return "worse: " + ", ".join(_shares(finding) for finding in decision.worse)
     if decision.more_turns is None:
         return "at these shares no decision is in sight"
-    return f"about {decision.more_turns:,} more until {decision.likely}"
+    return f"at these shares about {decision.more_turns:,} more until {decision.likely}"
 
 
 def _shares(finding: Finding) -> str:
     canary, stable = (wording.amount(finding.measure, rate.share) for rate in
                       (finding.canary, finding.stable))  # fmt: skip
-    return f"{finding.measure.label} {canary} against {stable}"
+    return f"{_name(finding)} {canary} against {stable}"
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
