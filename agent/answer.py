@@ -42,6 +42,10 @@ class Observation:
     output_tokens: int | None = None
     record_id: str | None = None
     """Of the turn's record; None when none is kept."""
+    effects: tuple[str | None, ...] = ()
+    """What the rewrite before each retrieval changed; None for the first, and where not known."""
+    nodes: tuple[tuple[str, int, float, float], ...] = ()
+    """(node, attempt, when it began in seconds since the turn began, seconds) of each execution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

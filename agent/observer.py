@@ -10,6 +10,7 @@ from agent.answer import Observation
 from telemetry import names
 from telemetry.detectors import Finding
 from telemetry.probe import Records
+from telemetry.records.record import MAX_NODE_RUNS
 from telemetry.turn import Turn
 
 
@@ -39,6 +40,11 @@ def _observation(turn: Turn, record_id: str | None) -> Observation:
         trace_id=turn.trace_id,
         record_id=record_id,
         span_id=turn.span_id,
+        effects=tuple(retrieval.effect for retrieval in turn.retrievals),
+        nodes=tuple(
+            (run.node, run.attempt, run.began, run.seconds)
+            for run in turn.node_runs[:MAX_NODE_RUNS]
+        ),
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,
         similarities=tuple(retrieval.similarity for retrieval in turn.retrievals),

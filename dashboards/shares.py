@@ -156,7 +156,7 @@ MODEL_FAILED: Final = Signal(
 )
 _JUDGES: Final = "|".join(names.JUDGING_ROLES)
 _NO_VERDICT: Final = "|".join(
-    reason for reason in names.FAILURE_REASONS if reason not in {"timeout", "rate_limit", "error"}
+    reason for reason in names.FAILURE_REASONS if reason not in names.FAILED_CALL_REASONS
 )
 """The model replied, but not with a verdict; calls that failed are model errors."""
 UNJUDGED: Final = Signal(

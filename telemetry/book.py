@@ -8,73 +8,22 @@ immutable copies, never a part of the graph's state.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from telemetry import names
 from telemetry.content import reason_code
 from telemetry.detectors import attempt_effect, attempt_effects, is_second_look
 from telemetry.facts import Chunks, Grades, Statement, Verdict, finite
+from telemetry.page import Page
 from telemetry.revising import Revising
-from telemetry.turn import Retrieval, Turn
+from telemetry.turn import NodeEnd, Turn
 
 if TYPE_CHECKING:
     from telemetry.probe import Probe
 
 _PRECEDENCE: Final = tuple(names.TERMINAL_OUTCOMES)
 """Of two terminal roles that ran in the same superstep, the later one in this list counts."""
-
-
-class _Page:
-    """A retrieval, and what the graders said of it so far.
-
-    Args:
-        attempt: Rewrites made before it.
-        step: Superstep in which it ran.
-        chunks: What came back; None when it raised.
-        similarity: Likeness of the rewrite before it, where that is measured.
-    """
-
-    __slots__ = (
-        "attempt", "chunk_ids", "effect", "failed", "grades", "is_remote", "query", "scores",
-        "similarity", "step",
-    )  # fmt: skip
-
-    def __init__(
-        self, attempt: int, step: int, chunks: Chunks | None, similarity: float | None
-    ) -> None:
-        self.attempt = attempt
-        self.step = step
-        self.failed = chunks is None
-        found = chunks or _NO_CHUNKS
-        self.query, self.is_remote = found.query, found.is_remote
-        self.chunk_ids, self.scores = found.ids, found.scores
-        self.similarity = similarity
-        self.effect: str | None = None
-        self.grades: dict[str, bool | None] = {}
-
-    @property
-    def passed(self) -> tuple[bool | None, ...]:
-        """The verdicts in the order of the chunks; empty when there are none."""
-        return tuple(map(self.grades.get, self.chunk_ids)) if self.grades else ()
-
-    def retrieval(self) -> Retrieval:
-        """Return the retrieval as the finished turn shows it."""
-        if self.failed:
-            return Retrieval(attempt=self.attempt, step=self.step, failed=True)
-        return Retrieval(
-            attempt=self.attempt,
-            step=self.step,
-            query=self.query,
-            chunk_ids=self.chunk_ids,
-            scores=self.scores,
-            grades=self.passed,
-            is_remote=self.is_remote,
-            similarity=self.similarity,
-            effect=self.effect,
-        )
-
-
-_NO_CHUNKS: Final = Chunks()
 
 
 class Book:
@@ -103,7 +52,7 @@ class Book:
         self.tokens: list[tuple[int, int]] = []
         """(input, output) of each call that reported them."""
         self.revising = Revising()
-        self._pages: list[_Page] = []
+        self._pages: list[Page] = []
         self._similarities: list[float | None] = []
         """One a rewrite."""
         self._terminals: list[tuple[int, str]] = []
@@ -126,7 +75,7 @@ class Book:
         It is known once as many retrievals came back as in the attempt before the rewrite.
         """
         attempt = self.attempt
-        page = _Page(attempt, step, chunks, self._similarities[-1] if attempt else None)
+        page = Page(attempt, step, chunks, self._similarities[-1] if attempt else None)
         self._pages.append(page)
         if attempt:
             before, after = self._compared()
@@ -136,7 +85,7 @@ class Book:
 
     def retrieval_failed(self) -> None:
         """Note a retrieval that raised."""
-        self._pages.append(_Page(self.attempt, 0, None, None))
+        self._pages.append(Page(self.attempt, 0, None, None))
 
     @property
     def passed(self) -> tuple[bool | None, ...]:
@@ -192,6 +141,8 @@ class Book:
         error_type: str | None,
         trace_id: str | None,
         span_id: str | None,
+        failed_calls: int = 0,
+        executions: Sequence[NodeEnd] = (),
         is_synthetic: bool = False,
     ) -> Turn:
         """Return the finished turn.
@@ -202,6 +153,8 @@ class Book:
             error_type: Name of the error that ended it.
             trace_id: 32 hex digits, None when the turn's span is not recorded.
             span_id: 16 hex digits of that span, or None.
+            failed_calls: Model calls that raised.
+            executions: Of the nodes, in the order of their ends.
             is_synthetic: It was none of a user.
         """
         duration = time.perf_counter() - self._started
@@ -238,6 +191,9 @@ class Book:
             terminal_roles=tuple([role for _, role in self._terminals]),
             judgement_failures=self._failures,
             last_node=self.last_node,
+            failed_calls=failed_calls,
+            executions=executions,
+            clock=self._started,
             build=self.probe.build,
             is_synthetic=is_synthetic,
         )
@@ -261,9 +217,9 @@ class Book:
                 verdicts += page.passed
         return names.GAVE_UP if False in verdicts and True not in verdicts else names.ANSWERED
 
-    def _latest_pages(self) -> list[_Page]:
+    def _latest_pages(self) -> list[Page]:
         """Return the retrieval that came back last and those of the same superstep, in order."""
-        latest: list[_Page] = []
+        latest: list[Page] = []
         for page in reversed(self._pages):
             if latest and (page.step, page.attempt) != (latest[0].step, latest[0].attempt):
                 break
@@ -271,10 +227,10 @@ class Book:
                 latest.append(page)
         return latest[::-1]
 
-    def _compared(self) -> tuple[list[_Page], list[_Page]]:
+    def _compared(self) -> tuple[list[Page], list[Page]]:
         """Return what came back of the latest earlier attempt, and of the present one."""
-        before: list[_Page] = []
-        after: list[_Page] = []
+        before: list[Page] = []
+        after: list[Page] = []
         for page in reversed(self._pages):
             if page.failed:
                 continue

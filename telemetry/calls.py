@@ -44,6 +44,9 @@ class CallHandler(GraphCallbackHandler):
     ignore_retriever = False
     ignore_retry = True
 
+    failed = 0
+    """Calls that raised, none of them because somebody stopped it."""
+
     def __init__(self, turn: RunningTurn) -> None:
         self._turn = turn
         self._makes_call_spans = False
@@ -125,6 +128,7 @@ class CallHandler(GraphCallbackHandler):
         if call is None:
             return
         call.is_error = not is_stop(error)
+        self.failed += call.is_error
         self._ended(call)
         if call.span is not INVALID_SPAN:
             self._show_failure(call.span, error)

@@ -69,10 +69,11 @@ class RecordsVersionError(TelemetryError):
     code = "records_version"
 
     def __init__(self, url: str, got: int, expected: int) -> None:
+        self.got, self.expected = got, expected
         fix = (
             "Update loopscope."
             if got > expected
-            else "Ask one question with records on: the writer migrates the store."
+            else "Open it once where it may be written: that brings it up to date."
         )
         super().__init__(
             f"turn records have another schema: {url!r} has version {got}, expected {expected}. "

@@ -219,7 +219,7 @@ class Execution:
         if turn.executions.pop(self.key, None) is None:
             return  # the turn ended first, and ended this too
         if not self.is_cached:
-            turn.times.append((node, seconds))
+            turn.times.append((node, self._started, seconds, turn.book.attempt))
         self.given = None
         if self.context is None:
             return

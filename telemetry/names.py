@@ -126,6 +126,8 @@ FAILURE_REASONS: Final = (
     "none", "unparsed", "ambiguous", "refused", "truncated", "timeout", "rate_limit", "error",
 )  # fmt: skip
 """Why a model's reply could not be used as a judgement."""
+FAILED_CALL_REASONS: Final = ("timeout", "rate_limit", "error")
+"""Those that tell of a call that failed; with the others the model replied, but not a verdict."""
 
 INPUT: Final = "input"
 OUTPUT: Final = "output"

@@ -108,7 +108,7 @@ class TurnReport:
         turn: The turn.
         drifted: Its rewrites had drifted.
         exemplar: Link to its trace.
-        times: Each node execution and its seconds.
+        times: Each node execution, when it began, its seconds and attempt.
         calls: Its model calls.
     """
 
@@ -121,7 +121,7 @@ class TurnReport:
         *,
         drifted: bool,
         exemplar: Exemplar,
-        times: Sequence[tuple[Node, float]],
+        times: Sequence[tuple[Node, float, float, int]],
         calls: Sequence[Call],
     ) -> None:
         self._probe = probe
@@ -149,7 +149,7 @@ class TurnReport:
             self._probe.failed("run", error)
 
     def _count_nodes(self) -> None:
-        for node, seconds in self._times:
+        for node, _, seconds, _ in self._times:
             node.probe.run_metrics.node(node.path, seconds)
 
     def _count_calls(self) -> None:

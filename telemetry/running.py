@@ -59,8 +59,8 @@ class RunningTurn:
         self.is_synthetic = are_synthetic()
         self.executions: dict[str, Execution] = {}
         """Node executions under way, by LangGraph's namespace of the task."""
-        self.times: list[tuple[Node, float]] = []
-        """Node executions that have ended, and their seconds."""
+        self.times: list[tuple[Node, float, float, int]] = []
+        """Node executions that have ended: when they began, their seconds and attempt."""
         self.book = Book(probe)
         self.conversation: str | None = None
         self.span: Span = INVALID_SPAN
@@ -135,6 +135,8 @@ class RunningTurn:
             return self.book.close(
                 outcome=outcome,
                 llm_calls=len(self.handler.calls),
+                failed_calls=self.handler.failed,
+                executions=self.times,
                 error_type=error_type(error) if failed and error is not None else None,
                 trace_id=format_trace_id(self.trace_id) if self.is_recording else None,
                 span_id=self._span_id(),

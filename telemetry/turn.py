@@ -6,8 +6,9 @@ held in memory only, for the drift measure and for opted-in content; nothing her
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,36 @@ class Round:
     """What the critic gave it; None when it gave no verdict."""
     effect: str | None = None
     """What this revision did, one of `names.REVISION_EFFECTS`; None for the first draft."""
+
+
+class WatchedNode(Protocol):
+    """What is told of a node: `telemetry.execution.Node`."""
+
+    @property
+    def path(self) -> str:
+        """Name, or `outer/inner` for a node of a subgraph."""
+
+    @property
+    def role(self) -> str:
+        """Its role, `none` without one."""
+
+
+NodeEnd: TypeAlias = tuple[WatchedNode, float, float, int]
+"""A node, when it began by the clock of `Turn.clock`, its seconds, and the rewrites made so far: a
+tuple, since one is made for each node on the path of the turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRun:
+    """One execution of a node."""
+
+    node: str
+    role: str
+    attempt: int
+    """Rewrites made by its end; a rewrite counts itself."""
+    began: float
+    """Seconds since the turn began."""
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +135,12 @@ class Turn:
     """(role, reason) of the model replies that were no judgement."""
     last_node: str | None = None
     """The node that started last."""
+    failed_calls: int = 0
+    """Model calls that raised."""
+    executions: Sequence[NodeEnd] = ()
+    """The node executions, in the order of their ends."""
+    clock: float = 0.0
+    """Monotonic seconds at which the turn began: what `executions` are told by."""
     build: Mapping[str, str] = field(default_factory=dict)
     """What the graph that ran was built from: the labels of `rag_build_info` that are known."""
     is_synthetic: bool = False
@@ -113,6 +150,15 @@ class Turn:
     def is_conflict(self) -> bool:
         """Whether nodes of two terminal roles ended the turn."""
         return len(set(self.terminal_roles)) > 1
+
+    @property
+    def node_runs(self) -> list[NodeRun]:
+        """The node executions, in the order in which they began."""
+        return [
+            NodeRun(node=node.path, role=node.role, attempt=attempt, began=began - self.clock,
+                    seconds=seconds)
+            for node, began, seconds, attempt in sorted(self.executions, key=lambda e: e[1])
+        ]  # fmt: skip
 
     @property
     def last_grade(self) -> str:

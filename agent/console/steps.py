@@ -31,6 +31,16 @@ class ShownAttempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A node that ran. Times are seconds since the turn began; None when they are not known."""
+
+    node: str
+    attempt: int = 0
+    began: float | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTurn:
     """What the console shows of a turn, wherever it comes from."""
 
@@ -49,16 +59,8 @@ class ShownTurn:
     trace_id: str | None
     record_id: str | None = None
     citations: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
-    """A node that ran. Times are seconds since the turn began; None when they are not known."""
-
-    node: str
-    attempt: int = 0
-    began: float | None = None
-    ended: float | None = None
+    visits: tuple[Visit, ...] = ()
+    """The nodes that ran, with their times; empty where nobody measured them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +101,9 @@ def of_answer(answer: Answer) -> ShownTurn:
                 ),
                 similarity=attempt.similarity,
                 is_swap=attempt.synonym_swap,
+                effect=seen.effects[number] if seen and number < len(seen.effects) else None,
             )
-            for attempt in answer.attempts
+            for number, attempt in enumerate(answer.attempts)
         ),
         rewrites=answer.rewrites,
         llm_calls=answer.llm_calls,
@@ -110,6 +113,10 @@ def of_answer(answer: Answer) -> ShownTurn:
         trace_id=answer.trace_id,
         record_id=seen.record_id if seen else None,
         citations=answer.citations,
+        visits=tuple(
+            Visit(node=node, attempt=attempt, began=began, ended=began + seconds)
+            for node, attempt, began, seconds in (seen.nodes if seen else ())
+        ),
     )
 
 
@@ -144,11 +151,19 @@ def of_record(record: TurnRecord) -> ShownTurn:
         duration_seconds=record.duration_seconds,
         trace_id=record.trace_id,
         record_id=record.id,
-    )
+        visits=tuple(
+            Visit(node=run.node, attempt=run.attempt, began=run.began,
+                  ended=run.began + run.seconds)
+            for run in record.nodes
+        ),
+    )  # fmt: skip
 
 
 def path_of(turn: ShownTurn) -> list[Visit]:
-    """Return the nodes that a finished turn went through, as its record tells."""
+    """Return the nodes that a finished turn went through: those measured, else what must have run
+    for what is known of it."""
+    if turn.visits:
+        return list(turn.visits)
     path = [Visit(node="enhance_query")]
     if turn.topic is not None:
         path.append(Visit(node="validate_topic"))
@@ -161,20 +176,6 @@ def path_of(turn: ShownTurn) -> list[Visit]:
     if turn.outcome in _ENDS:
         path.append(Visit(node=_ENDS[turn.outcome], attempt=max(len(turn.attempts) - 1, 0)))
     return path
-
-
-def timed(starts: Sequence[tuple[str, int, float]], ended: float) -> list[Visit]:
-    """Return the nodes of a live turn; each ends where the next begins.
-
-    Args:
-        starts: (node, attempt, seconds since the turn began) of each node, in order.
-        ended: When the turn was over, seconds since it began.
-    """
-    ends = [began for _, _, began in starts[1:]] + [ended]
-    return [
-        Visit(node=node, attempt=attempt, began=began, ended=max(end, began))
-        for (node, attempt, began), end in zip(starts, ends, strict=True)
-    ]
 
 
 def steps_of(turn: ShownTurn, path: Sequence[Visit]) -> list[Step]:

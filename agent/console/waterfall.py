@@ -28,10 +28,10 @@ def draw_steps(steps: Sequence[Step], duration_seconds: float, *, now: int | Non
 
     Args:
         steps: In order.
-        duration_seconds: What the whole width stands for.
+        duration_seconds: What the whole width stands for; 0 to show no times.
         now: The step to mark, from 0.
     """
-    is_timed = any(step.visit.began is not None for step in steps)
+    is_timed = duration_seconds > 0 and any(step.visit.began is not None for step in steps)
     with (
         ui.element("ol")
         .classes("steps" if is_timed else "steps flat")

@@ -11,10 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from telemetry.errors import RecordsQueryError, RecordsUnavailableError, TelemetryError
-from telemetry.records.database import Database, Row, connect, parse_address
+from telemetry.errors import (
+    RecordsQueryError,
+    RecordsUnavailableError,
+    RecordsVersionError,
+    TelemetryError,
+)
+from telemetry.records.database import Address, Database, Row, connect, parse_address
 from telemetry.records.record import TurnRecord
-from telemetry.records.schema import COLUMNS, check, from_row
+from telemetry.records.schema import COLUMNS, check, from_row, migrate
 from telemetry.records.selection import ALL_TURNS, Selection, Where
 
 MAX_PAGE: Final = 1_000
@@ -22,7 +27,7 @@ MAX_PAGE: Final = 1_000
 _WALK: Final = 1_000
 _ALL: Final = ", ".join(f"turns.{column}" for column in COLUMNS)
 _SUMMED: Final = ("rewrites", "llm_calls", "input_tokens", "output_tokens", "duration_seconds")
-_PLAIN: Final = frozenset(COLUMNS) - {"attempts", "findings", "question", "reply"}
+_PLAIN: Final = frozenset(COLUMNS) - {"attempts", "findings", "nodes", "question", "reply"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,17 @@ class RecordReader:
         groups = [_group(row, len(keys)) for row in rows]
         return tuple(sorted(groups, key=lambda group: [(v is not None, v) for v in group.key]))
 
+    def sums(self, columns: Sequence[str], selection: Selection = ALL_TURNS) -> tuple[int, ...]:
+        """Return the sum of each of some columns of whole numbers; what is not known counts 0.
+
+        Raises:
+            RecordsQueryError: A column that does not exist or holds text.
+        """
+        where = Where(selection)
+        wanted = ", ".join(f"COALESCE(SUM({_column(name)}), 0)" for name in columns)
+        row = self._query(f"SELECT {wanted} {where.sql}", where.parameters)[0]
+        return tuple(int(value) for value in row)
+
     def columns(
         self,
         names: Sequence[str],
@@ -195,12 +211,23 @@ class RecordReader:
         if self._database is None:
             database = connect(self.address, read_only=True)
             try:
-                check(database)
+                self._check(database)
             except TelemetryError:
                 database.close()
                 raise
             self._database = database
         return self._database
+
+    def _check(self, database: Database) -> None:
+        """Make sure that the store can be read; bring an older one up to date, if it may be."""
+        try:
+            check(database)
+        except RecordsVersionError as error:
+            if error.got > error.expected:
+                raise
+            with contextlib.suppress(RecordsUnavailableError):  # not ours to write: said below
+                _bring_up(self.address)
+            check(database)
 
     def _forget(self) -> None:
         if self._database is not None:
@@ -216,6 +243,11 @@ def open_reader(url: str | Path) -> RecordReader:
         RecordsUrlError: The address is of no known kind, or its driver is not installed.
     """
     return RecordReader(url)
+
+
+def _bring_up(address: Address) -> None:
+    with contextlib.closing(connect(address)) as database:
+        migrate(database)
 
 
 def _column(name: str, also: Collection[str] = ()) -> str:

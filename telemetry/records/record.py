@@ -11,14 +11,16 @@ from typing import Final, Protocol
 
 from telemetry import names
 from telemetry.content import ContentGate, digest
-from telemetry.turn import Retrieval, Turn
+from telemetry.turn import NodeRun, Retrieval, Turn
 
 MAX_ATTEMPTS: Final = 50
 """Attempts kept of one turn. Chosen by us: ten times the largest bound anyone sets."""
 MAX_CHUNKS: Final = 100
 """Chunks kept of one retrieval. Chosen by us: a record then stays within a few kilobytes."""
 MAX_LABEL_LENGTH: Final = 200
-"""Characters kept of a chunk id or label."""
+"""Characters kept of a chunk id, node or label."""
+MAX_NODE_RUNS: Final = 100
+"""Node executions kept of one turn, the first ones. Chosen by us: twice a turn of 15 rewrites."""
 
 
 NO_CONTENT: Final = ContentGate()
@@ -101,6 +103,15 @@ class TurnRecord:
     attempts: tuple[Attempt, ...] = ()
     findings: tuple[str, ...] = ()
     """Names of the detectors that found something, sorted."""
+    nodes: tuple[NodeRun, ...] = ()
+    """When each node ran, in the order of their beginnings, to the microsecond; empty in records
+    of before they were kept."""
+    drafts: int | None = None
+    """Drafts of a revise loop; as the next two, None in records of before they were kept."""
+    failed_calls: int | None = None
+    """Model calls that raised."""
+    failed_judgements: int | None = None
+    """Replies of a judging role that were no verdict."""
     question: str | None = None
     """The standalone question; None unless content was captured."""
     reply: str | None = None
@@ -172,6 +183,13 @@ def record_of(
         duration_seconds=_finite(turn.duration_seconds) or 0.0,
         attempts=_attempts(turn.retrievals[:MAX_ATTEMPTS], gate),
         findings=tuple(sorted({finding.detector for finding in findings})),
+        nodes=_nodes(turn),
+        drafts=turn.drafts,
+        failed_calls=turn.failed_calls,
+        failed_judgements=sum(
+            role in names.JUDGING_ROLES and reason not in names.FAILED_CALL_REASONS
+            for role, reason in turn.judgement_failures
+        ),
         question=_through(gate, turn.question),
         reply=_through(gate, turn.reply),
     )
@@ -199,6 +217,18 @@ def _attempts(retrievals: Iterable[Retrieval], gate: ContentGate) -> tuple[Attem
             query=_through(gate, retrieval.query),
         )
         for retrieval in retrievals
+    )
+
+
+def _nodes(turn: Turn) -> tuple[NodeRun, ...]:
+    return tuple(
+        replace(
+            run,
+            node=storable(run.node[:MAX_LABEL_LENGTH]),
+            began=round(run.began, 6),
+            seconds=round(run.seconds, 6),
+        )
+        for run in turn.node_runs[:MAX_NODE_RUNS]
     )
 
 

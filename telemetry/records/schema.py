@@ -10,6 +10,7 @@ from typing import Any, Final
 from telemetry.errors import RecordsMissingError, RecordsVersionError
 from telemetry.records.database import Database, Row
 from telemetry.records.record import Attempt, Labels, TurnRecord
+from telemetry.turn import NodeRun
 
 _V1: Final = (
     """
@@ -57,7 +58,20 @@ _V1: Final = (
     "CREATE INDEX turn_findings_turn ON turn_findings (turn_id)",
 )
 
-MIGRATIONS: Final[tuple[Sequence[str], ...]] = (_V1,)
+_V2: Final = tuple(
+    f"ALTER TABLE turns ADD COLUMN {column}"
+    for column in (
+        "nodes TEXT",
+        "drafts BIGINT",
+        "failed_calls BIGINT",
+        "retrievals BIGINT",
+        "failed_retrievals BIGINT",
+        "judgements BIGINT",
+        "failed_judgements BIGINT",
+    )
+)
+
+MIGRATIONS: Final[tuple[Sequence[str], ...]] = (_V1, _V2)
 """Statements that lead from each version to the next; the first ones from an empty store.
 Only ever appended to: stores in the field were made with what stands here."""
 
@@ -66,9 +80,12 @@ COLUMNS: Final = (
     "index_label", "prompt_label", "grader_label", "model_label", "classification", "confidence",
     "rewrites", "max_rewrites", "last_grade", "llm_calls", "input_tokens", "output_tokens",
     "recursion_limit", "error_type", "duration_seconds", "findings", "attempts", "question",
-    "reply",
+    "reply", "nodes", "drafts", "failed_calls", "retrievals", "failed_retrievals", "judgements",
+    "failed_judgements",
 )  # fmt: skip
 """Columns of `turns`, in the order of `to_row` and `from_row`."""
+SUMMARIES: Final = ("retrievals", "failed_retrievals", "judgements")
+"""Columns that sum up others, to be summed by the database."""
 
 INSERT_TURN: Final = (
     f"INSERT INTO turns ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) "
@@ -126,6 +143,9 @@ def to_row(record: TurnRecord) -> tuple[object, ...]:
         record.max_rewrites, record.last_grade, record.llm_calls, record.input_tokens,
         record.output_tokens, record.recursion_limit, record.error_type, record.duration_seconds,
         " ".join(record.findings), _encode(record.attempts), record.question, record.reply,
+        _encode_nodes(record.nodes), record.drafts, record.failed_calls, len(record.attempts),
+        sum(attempt.failed for attempt in record.attempts), _judgements(record),
+        record.failed_judgements,
     )  # fmt: skip
 
 
@@ -135,15 +155,36 @@ def from_row(row: Row) -> TurnRecord:
     labels = Labels(
         **{name: values.pop(f"{name}_label") for name in ("index", "prompt", "grader", "model")}
     )
-    started_ms, findings, attempts = (
-        values.pop(name) for name in ("started_ms", "findings", "attempts")
+    started_ms, findings, attempts, nodes = (
+        values.pop(name) for name in ("started_ms", "findings", "attempts", "nodes")
     )
+    for name in SUMMARIES:
+        del values[name]
     return TurnRecord(
         started_at=started_ms / 1000,
         labels=labels,
         findings=tuple(findings.split()),
         attempts=_decode(attempts),
+        nodes=_decode_nodes(nodes),
         **values,
+    )
+
+
+def _judgements(record: TurnRecord) -> int:
+    """Return what was judged: the topic, each graded chunk, each draft."""
+    graded = sum(len(attempt.grades) for attempt in record.attempts)
+    return int(record.classification is not None) + graded + (record.drafts or 0)
+
+
+def _encode_nodes(nodes: Sequence[NodeRun]) -> str:
+    rows = [[run.node, run.role, run.attempt, run.began, run.seconds] for run in nodes]
+    return json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _decode_nodes(text: str | None) -> tuple[NodeRun, ...]:
+    return tuple(
+        NodeRun(node=node, role=role, attempt=attempt, began=began, seconds=seconds)
+        for node, role, attempt, began, seconds in json.loads(text or "[]")
     )
 
 

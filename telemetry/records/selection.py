@@ -37,6 +37,9 @@ class Selection:
     until: float | None = None
     """Unix time, seconds; turns that began before."""
     min_rewrites: int | None = None
+    min_drafts: int | None = None
+    longer_than: float | None = None
+    """Seconds that a turn took at least, these not included."""
 
 
 ALL_TURNS: Final = Selection()
@@ -71,6 +74,10 @@ class Where:
             self.add(f"{self.id} < ?", first_id(selection.until))
         if selection.min_rewrites is not None:
             self.add("turns.rewrites >= ?", selection.min_rewrites)
+        if selection.min_drafts is not None:
+            self.add("turns.drafts >= ?", selection.min_drafts)
+        if selection.longer_than is not None:
+            self.add("turns.duration_seconds > ?", selection.longer_than)
 
     def add(self, condition: str, *parameters: object) -> None:
         """Narrow by one more condition with its parameters."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import aclosing
 
 from nicegui import ui
@@ -11,7 +10,7 @@ from nicegui import ui
 from agent.console import words
 from agent.console.frame import frame, note, text
 from agent.console.sources import Sources
-from agent.console.steps import ShownTurn, Visit, of_answer, steps_of, timed
+from agent.console.steps import ShownTurn, of_answer, path_of, steps_of
 from agent.console.waterfall import draw_end, draw_steps
 from agent.errors import AgentError
 from agent.events import NodeStarted, Token, Withdrawn
@@ -108,22 +107,19 @@ class _Reply:
 
     async def run(self) -> None:
         """Ask, show what is told meanwhile, and draw the end."""
-        began, starts = time.perf_counter(), list[tuple[str, int, float]]()
         events = self._sources.desk.stream(self._question, caller=self._caller, thread=self._thread)
         try:
             async with aclosing(events):
                 async for event in events:
                     match event:
                         case NodeStarted():
-                            starts.append((event.node, event.attempt, time.perf_counter() - began))
                             self._say(f"{words.node(event.node)} …")
                         case Token():
                             self._reply.text += event.text
                         case Withdrawn():
                             self._reply.text = ""
                         case Answered():
-                            path = timed(starts, time.perf_counter() - began)
-                            self._end(of_answer(event.answer), path)
+                            self._end(of_answer(event.answer))
         except asyncio.CancelledError:
             self._doing.say("Cancelled: the page was left before the reply.")
             raise
@@ -135,7 +131,7 @@ class _Reply:
     def _say(self, doing: str) -> None:
         self._doing.say(doing)
 
-    def _end(self, turn: ShownTurn, path: list[Visit]) -> None:
+    def _end(self, turn: ShownTurn) -> None:
         self._doing.delete()
         self._reply.text = turn.reply or ""
         with self._beside:
@@ -144,6 +140,5 @@ class _Reply:
                 self._sources.settings.trace_url,
                 permalink=self._sources.may_see_turns(self._caller),
             )
-            whole = max([turn.duration_seconds, *(visit.ended or 0.0 for visit in path)])
-            draw_steps(steps_of(turn, path), whole)
+            draw_steps(steps_of(turn, path_of(turn)), turn.duration_seconds)
         ui.run_javascript(_SHOW % self._card.id)

@@ -12,6 +12,12 @@ from agent.console.steps import of_record, path_of, steps_of
 from agent.console.waterfall import draw_end, draw_steps
 from telemetry.errors import TelemetryError
 from telemetry.records import TurnRecord
+from telemetry.records.record import MAX_NODE_RUNS
+
+NO_TIMES = (
+    "This record is of before the times of nodes were kept: its steps follow from what is kept of "
+    "searches and the end."
+)
 
 
 def build(sources: Sources, caller: str, record_id: str) -> None:
@@ -40,8 +46,12 @@ def _draw(sources: Sources, record: TurnRecord) -> None:
             _facts(record)
         with ui.element("div"):
             draw_end(shown, sources.settings.trace_url, permalink=False)
-            draw_steps(steps_of(shown, path_of(shown)), 0.0)
-            text("A record keeps no times of single nodes; the trace does.", "soft small")
+            draw_steps(steps_of(shown, path_of(shown)), shown.duration_seconds)
+            if not record.nodes:
+                text(NO_TIMES, "soft small")
+            elif len(record.nodes) == MAX_NODE_RUNS:
+                text(f"A record keeps the first {MAX_NODE_RUNS} steps; the trace has all.",
+                     "soft small")  # fmt: skip
 
 
 def _facts(record: TurnRecord) -> None:

@@ -85,7 +85,8 @@ def test_a_reply_stands_beside_its_steps_and_keeps_a_permalink(empty: str, open_
 
     assert "optimize_query" in said and "sla passed" in said
     assert turn.locator(".ask-q").inner_text() == "What happens if my server goes down?"
-    assert "sla passed" in turn.locator(".steps").inner_text()
+    assert turn.locator(".steps").inner_text() == said
+    assert turn.locator(".steps .track").count() == turn.locator(".steps li").count() == 8
 
 
 def test_the_published_example_is_one_click(empty: str, open_page) -> None:

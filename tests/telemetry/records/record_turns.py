@@ -16,6 +16,12 @@ class Finding:
     detector: str
 
 
+@dataclass(frozen=True)
+class Node:
+    path: str
+    role: str
+
+
 def make_turn(**changes: Any) -> Turn:
     good: dict[str, Any] = {
         "graph": "support_agent",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from record_turns import NOW, Finding, make_turn
+from record_turns import NOW, Finding, make_retrieval, make_turn
 
 from telemetry.content import digest
 from telemetry.errors import RecordsMissingError, RecordsQueryError
@@ -15,7 +15,10 @@ from telemetry.records.database import connect, parse_address
 
 TURNS = (
     # (seconds before now, changes, findings)
-    (50, {"outcome": "answered", "rewrites": 0, "version": "1"}, ()),
+    (50, {"outcome": "answered", "rewrites": 0, "version": "1", "drafts": 2, "failed_calls": 3,
+          "duration_seconds": 2.0, "retrievals": (
+              make_retrieval(0, failed=True, chunk_ids=(), scores=(), grades=()),
+              make_retrieval(0))}, ()),
     (40, {"outcome": "no_results", "rewrites": 3, "version": "1"}, ("synonym_swap", "drift")),
     (30, {"outcome": "off_topic", "rewrites": 0, "confidence": "low", "version": "1",
           "classification": "irrelevant", "retrievals": ()}, ("silent_rejection",)),
@@ -65,6 +68,8 @@ def ages(reader: RecordReader, selection: Selection) -> list[int]:
         pytest.param(Selection(until=NOW - 30), [40, 50], id="until-is-exclusive"),
         pytest.param(Selection(since=NOW - 30, until=NOW, finding="drift"), [20], id="a-span"),
         pytest.param(Selection(min_rewrites=1), [10, 20, 40], id="at-least-so-many-rewrites"),
+        pytest.param(Selection(min_drafts=1), [50], id="at-least-so-many-drafts"),
+        pytest.param(Selection(longer_than=0.125), [50], id="longer-than-is-exclusive"),
         pytest.param(Selection(outcome="x' OR '1'='1"), [], id="an-injection-is-a-value"),
     ],
 )  # fmt: skip
@@ -110,8 +115,16 @@ def test_groups(filled: RecordReader) -> None:
     ]
     assert filled.aggregate([]) == (
         Group(key=(), turns=5, rewrites=7, llm_calls=150, input_tokens=2_100, output_tokens=185,
-              duration_seconds=0.625),
+              duration_seconds=2.5),
     )  # fmt: skip
+
+
+def test_sums_are_made_by_the_database(filled: RecordReader) -> None:
+    columns = ["failed_calls", "retrievals", "failed_retrievals", "judgements"]
+
+    # judged: the topic of each of five turns, eight graded searches of two chunks, two drafts
+    assert filled.sums(columns) == (3, 8, 1, 5 + 2 * 7 + 2)
+    assert filled.sums(["llm_calls"], Selection(graph="nobody")) == (0,)
 
 
 def test_groups_by_finding_and_over_time(filled: RecordReader) -> None:

@@ -4,7 +4,7 @@ import math
 from dataclasses import fields
 
 import pytest
-from record_turns import Finding, make_retrieval, make_turn
+from record_turns import Finding, Node, make_retrieval, make_turn
 
 from telemetry import names
 from telemetry.content import ContentGate, digest
@@ -12,12 +12,14 @@ from telemetry.records.record import (
     MAX_ATTEMPTS,
     MAX_CHUNKS,
     MAX_LABEL_LENGTH,
+    MAX_NODE_RUNS,
     Labels,
     first_id,
     new_id,
     query_hash,
     record_of,
 )
+from telemetry.turn import NodeRun
 
 CANARY = "ZQX-CANARY"
 OPEN = ContentGate(spans=True)
@@ -120,13 +122,43 @@ def test_a_record_is_bounded_whatever_the_turn_holds() -> None:
         make_retrieval(n, chunk_ids=many, scores=(math.nan,) * 500) for n in range(100)
     )
 
-    record = record_of(make_turn(retrievals=retrievals, reason="r" * 10_000))
+    executions = tuple((Node("n" * 1_000, "none"), float(n), 1.0, 0) for n in range(500))
+
+    record = record_of(make_turn(retrievals=retrievals, reason="r" * 10_000, executions=executions))
 
     assert len(record.attempts) == MAX_ATTEMPTS
     assert len(record.attempts[0].chunk_ids) == MAX_CHUNKS
     assert record.attempts[0].scores == (None,) * MAX_CHUNKS
     assert max(map(len, record.attempts[0].chunk_ids)) <= 200
     assert len(record.reason or "") <= 200
+    assert [run.began for run in record.nodes] == list(range(MAX_NODE_RUNS))
+    assert max(len(run.node) for run in record.nodes) <= 200
+
+
+def test_nodes_are_kept_in_the_order_in_which_they_began() -> None:
+    inner, outer = Node("outer/inner", "grade"), Node("outer", "none")
+    ended = ((inner, 10.25, 0.1234567, 1), (outer, 10.0, 0.5, 1))
+
+    record = record_of(make_turn(clock=10.0, executions=ended))
+
+    assert record.nodes == (
+        NodeRun(node="outer", role="none", attempt=1, began=0.0, seconds=0.5),
+        NodeRun(node="outer/inner", role="grade", attempt=1, began=0.25, seconds=0.123457),
+    )
+
+
+@pytest.mark.parametrize(
+    ("failures", "expected"),
+    [
+        pytest.param((("grade", "unparsed"), ("guard", "none")), 2, id="replies-without-verdict"),
+        pytest.param((("grade", "timeout"),), 0, id="a-call-that-failed-gave-no-reply"),
+        pytest.param((("rewrite", "refused"),), 0, id="a-rewrite-is-no-verdict"),
+    ],
+)
+def test_failed_judgements_are_those_that_the_guide_counts(
+    failures: tuple[tuple[str, str], ...], expected: int
+) -> None:
+    assert record_of(make_turn(judgement_failures=failures)).failed_judgements == expected
 
 
 def test_ids_sort_by_time_and_never_repeat() -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from record_turns import Finding, make_retrieval, make_turn
+from record_turns import Finding, Node, make_retrieval, make_turn
 
 from telemetry.content import ContentGate
 from telemetry.errors import RecordsMissingError, RecordsVersionError
@@ -26,6 +28,10 @@ from telemetry.records.schema import COLUMNS, MIGRATIONS, check, from_row, migra
                                            similarity=None, query=None),)},
             id="a-failed-retrieval",
         ),
+        pytest.param({"clock": 7.0, "executions": (
+            (Node("fetch_content", "retrieve"), 7.5, 0.25, 0),
+            (Node("outer/inner", "none"), 7.0, 1.0, 1),
+        ), "drafts": 2, "failed_calls": 1}, id="nodes-and-what-failed"),
         pytest.param({"question": "naïve 🙂 \0 \ud800 'quoted' %s ?"}, id="hostile-text"),
     ],
 )  # fmt: skip
@@ -69,6 +75,45 @@ def test_a_store_of_an_older_version_is_migrated_and_keeps_its_turns(
     database.close()
 
 
+def store_of_version_1(url: str) -> None:
+    """A store as it was before nodes were kept, with one turn."""
+    database = connect(parse_address(url))
+    migrate(database, MIGRATIONS[:1])
+    old = COLUMNS[: COLUMNS.index("nodes")]
+    with database.writing():
+        database.execute(
+            f"INSERT INTO turns ({', '.join(old)}) VALUES ({', '.join('?' * len(old))})",
+            to_row(record_of(make_turn(), record_id="f" * 32))[: len(old)],
+        )
+    database.close()
+
+
+def test_a_reader_brings_an_older_store_up_to_date(url: str, reader: RecordReader) -> None:
+    store_of_version_1(url)
+
+    record = reader.get("f" * 32)
+
+    assert record is not None
+    assert record.nodes == ()
+    assert (record.drafts, record.failed_calls, record.failed_judgements) == (None, None, None)
+    assert (record.outcome, len(record.attempts)) == ("answered", 2)
+    assert reader.sums(["llm_calls", "failed_calls", "retrievals"]) == (6, 0, 0)
+
+
+def test_an_older_store_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    store_of_version_1(str(path))
+    database = connect(parse_address(path))
+
+    with (
+        database.writing(),  # another process holds the lock
+        pytest.raises(RecordsVersionError, match=r"Open it once where it may be written"),
+    ):
+        RecordReader(path).count()
+
+    database.close()
+
+
 def test_a_failed_migration_leaves_the_store_as_it_was(url: str) -> None:
     database = connect(parse_address(url))
     migrate(database)
@@ -87,7 +132,7 @@ def test_a_store_of_a_newer_version_is_refused(url: str, reader: RecordReader) -
     database = connect(parse_address(url))
     migrate(database, (*MIGRATIONS, ("CREATE TABLE later (id BIGINT)",)))
 
-    with pytest.raises(RecordsVersionError, match=r"has version 2, expected 1\. Update loopscope"):
+    with pytest.raises(RecordsVersionError, match=r"has version 3, expected 2\. Update loopscope"):
         migrate(database)
 
     database.close()

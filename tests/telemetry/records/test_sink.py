@@ -198,7 +198,7 @@ def make_newer(path: Path) -> None:
     [
         pytest.param(make_directory, "Is a directory", id="a-directory"),
         pytest.param(make_noise, "file is not a database", id="a-corrupt-file"),
-        pytest.param(make_newer, "has version 99, expected 1", id="a-newer-schema"),
+        pytest.param(make_newer, "has version 99, expected 2", id="a-newer-schema"),
     ],
 )
 def test_a_spoilt_store_breaks_nothing_is_counted_and_said_once(
