@@ -169,9 +169,8 @@ def show_comparison(found: LabComparison, kept: KeptOptions, *, as_json: bool) -
 
 
 def _print_list(runs: list[KeptRun], console: Console) -> None:
-    table = Table(header_style="bold")
-    for name in ("id", "time (UTC)", "version", "model", "golden set", "bound", "right", "calls"):
-        table.add_column(name, no_wrap=name in ("id", "time (UTC)", "right"), overflow="fold")
+    columns = ("id", "time (UTC)", "version", "model", "golden set", "bound", "right", "calls")
+    table = Table(*columns, header_style="bold", box=None, pad_edge=False)
     for run in runs:
         cells = (
             run.id,
