@@ -21,13 +21,18 @@ from agent.http.probes import Check, Exposition, probe_routes
 from agent.http.probing import Apart, ProbesApart
 from agent.http.rate import Rate
 from agent.http.refusals import install
-from agent.http.turns import AnsweredTurns
+from agent.http.turns import DAYS, KINDS, AnsweredTurns
+from agent.memory.local import LocalStore
+from agent.memory.memory import Memory
+from agent.memory.notes import Notes
 
 UNWATCHED: Final[Any] = {
     "tracing": False, "metrics": False, "logs": False, "operation_spans": False,
 }  # fmt: skip
 """FastAPI's own telemetry, off: its logs would send refused bodies and exceptions' texts to our
 log of events, and its spans are none of the four that a turn's trace holds."""
+OpenNotes = Callable[[str, float], Notes]
+DAY_SECONDS: Final = 86_400.0
 ABOUT: Final = (
     "A support agent that answers from a company's documents, says why, and stays bounded."
 )
@@ -40,6 +45,7 @@ def create_app(
     limits: Limits = DEFAULTS,
     callers: Callers = EVERYONE,
     feedback: TakesFeedback | None = None,
+    notes: OpenNotes | None = None,
     checks: Mapping[str, Check] | None = None,
     apart: Apart | None = None,
     around: Callable[[ASGIApp], ASGIApp] | None = None,
@@ -52,6 +58,8 @@ def create_app(
         limits: How much is taken on.
         callers: Who may ask; everyone, as one anonymous caller, by default.
         feedback: Takes what people say of answers; None for a service that is not watched.
+        notes: Gives the notes of a kind that are kept for some seconds, beside the conversations;
+            by default they are kept in this process.
         checks: What `/readyz` asks beside the memory, by its name.
         apart: Keeps the turns of probes apart; None for a service that takes no probes.
         around: Wraps the whole service, to see each request first.
@@ -64,12 +72,13 @@ def create_app(
         redoc_url=None,
         telemetry=UNWATCHED,
     )
+    notes = notes or Memory(LocalStore()).notes
     desk = Desk(
         asking=asking,
         callers=callers,
         rate=Rate(limits.rate_per_minute),
         crowd=Crowd(limits.max_turns, limits.max_waiting, limits.queue_seconds),
-        turns=AnsweredTurns(),
+        turns=AnsweredTurns(*(notes(kind, DAYS * DAY_SECONDS) for kind in KINDS)),
         turn_seconds=limits.turn_timeout_seconds,
     )
     app.state.desk = desk

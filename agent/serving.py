@@ -113,6 +113,7 @@ async def _service(
         limits=limits_of(settings),
         callers=callers,
         feedback=composition.feedback(),
+        notes=memory.notes,
         checks={"index": composition.check_index},
         apart=synthetic_turns,
         around=CallersTrace,

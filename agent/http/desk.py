@@ -113,7 +113,7 @@ class Desk:
         async with self.crowd.place():
             work = self.asking.ask(text, thread=thread, history=history, until=until)
             answer = await unless_gone(request.receive, work)
-        return Answered(answer=answer, turn_id=self.turns.add(caller, answer))
+        return Answered(answer=answer, turn_id=await self.turns.add(caller, answer, until))
 
     async def stream(
         self,
@@ -140,7 +140,7 @@ class Desk:
         ):
             async for event in events:
                 if isinstance(event, Finished):
-                    turn_id = self.turns.add(caller, event.answer)
+                    turn_id = await self.turns.add(caller, event.answer, until)
                     yield Answered(answer=event.answer, turn_id=turn_id)
                 else:
                     yield event

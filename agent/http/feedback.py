@@ -11,7 +11,7 @@ from agent.http.desk import Desk
 from agent.http.errors import FeedbackError
 from agent.http.replies import JsonReply
 from agent.http.schemas import BODY, GivenFeedback, TakenFeedback, refusals
-from agent.http.turns import AnsweredTurn, Verdict
+from agent.http.turns import Verdict
 
 
 class TakesFeedback(Protocol):
@@ -38,19 +38,18 @@ def feedback_routes(desk: Desk, feedback: TakesFeedback | None) -> APIRouter:
     router = APIRouter(tags=["feedback"])
     admitted = Depends(desk.admitted)
 
-    @router.post("/feedback", response_model=TakenFeedback, responses=refusals(*BODY, 404))
+    @router.post("/feedback", response_model=TakenFeedback, responses=refusals(*BODY, 404, 503))
     async def give(given: GivenFeedback, caller: str = admitted) -> Response:
         """Take a verdict on one of the caller's answers; the same one again changes nothing."""
-        turn = desk.turns.find(caller, _id(given))
-        if feedback is not None and given.verdict not in turn.verdicts:
-            turn.verdicts.add(given.verdict)
+        turn = await desk.turns.find(caller, _id(given))
+        if feedback is not None and await desk.turns.is_news(caller, turn, given.verdict):
             feedback.give(
                 given.verdict,
-                trace_id=_trace_id(turn),
-                span_id=turn.seen.span_id if turn.seen else None,
+                trace_id=turn.trace_id,
+                span_id=turn.span_id,
                 comment=given.comment,
             )
-        taken = {"turn_id": turn.id, "trace_id": _trace_id(turn), "verdict": given.verdict}
+        taken = {"turn_id": turn.id, "trace_id": turn.trace_id, "verdict": given.verdict}
         return JsonReply(taken)
 
     return router
@@ -61,7 +60,3 @@ def _id(given: GivenFeedback) -> str:
     if len(ids) != 1:
         raise FeedbackError(len(ids))
     return ids[0]
-
-
-def _trace_id(turn: AnsweredTurn) -> str | None:
-    return turn.seen.trace_id if turn.seen else None

@@ -67,7 +67,8 @@ async def ask(url: str, questions: int) -> Counter[str]:
         for _ in numbers:
             async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
                 reply = await http.post(f"{url}/ask", json={"question": LAST_HIT})
-            outcomes[reply.json()["outcome"]] += 1
+            told = reply.json()
+            outcomes[told["outcome"] if told["outcome"] == "answered" else told["reason"]] += 1
 
     await asyncio.gather(*(one_after_another() for _ in range(AT_ONCE)))
     return outcomes
@@ -124,13 +125,30 @@ async def test_a_killed_worker_takes_no_count_with_it_and_is_replaced(service: R
     assert f"(process {before[0]}) was ended by SIGKILL" in service.log.read_text()
 
 
+async def test_any_worker_takes_what_is_said_of_an_answer_and_counts_it_once(
+    service: Replica,
+) -> None:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+        told = (await http.post(f"{service.url}/ask", json={"question": LAST_HIT})).json()
+    body = {"turn_id": told["turn_id"], "verdict": "up"}
+
+    async def judge() -> int:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+            return (await http.post(f"{service.url}/feedback", json=body)).status_code
+
+    statuses = await asyncio.gather(*(judge() for _ in range(4 * AT_ONCE)))
+
+    assert statuses == [200] * 4 * AT_ONCE
+    assert total(service.url, "rag_feedback_total") == 1
+
+
 def test_all_end_in_order_and_every_turn_has_its_record(service: Replica, folder: Path) -> None:
     pids = processes(service)
     code = service.end(signal.SIGTERM)
     with open_reader(str(folder / "turns.sqlite")) as reader:
         records = sum(1 for _ in reader.walk())
 
-    assert (code, records) == (0, 2 * QUESTIONS + AT_ONCE)
+    assert (code, records) == (0, 2 * QUESTIONS + AT_ONCE + 1)
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     assert list((folder / "counters").iterdir()) == []
     assert "Traceback" not in service.log.read_text()

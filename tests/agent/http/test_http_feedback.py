@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +11,15 @@ from http_service import SEEN, TRACE, Script, answer, client
 
 from agent.http.callers import Callers
 from agent.http.errors import NotFoundError
-from agent.http.turns import AnsweredTurns
+from agent.http.turns import AnsweredTurn, AnsweredTurns
+from agent.memory.local import LocalStore
+from agent.memory.memory import Memory
+from agent.memory.notes import LocalNotes
+from agent.memory.opening import open_memory
+
+
+def soon() -> float:
+    return time.monotonic() + 20
 
 
 class Taken:
@@ -84,24 +96,108 @@ async def test_a_streamed_answer_can_be_judged_too() -> None:
     assert (reply.status_code, len(taken.given)) == (200, 1)
 
 
-def test_the_oldest_turn_is_forgotten_first() -> None:
-    turns = AnsweredTurns(limit=2)
-    ids = [turns.add("ann", answer("q?", trace_id=None, seen=None)) for _ in range(3)]
-    with pytest.raises(NotFoundError, match="one of your last 2 answers here"):
-        turns.find("ann", ids[0])
-
-    assert [turns.find("ann", id_).id for id_ in ids[1:]] == ids[1:]
+def turns_in(memory: Memory) -> AnsweredTurns:
+    return AnsweredTurns(memory.notes("turn", 60), memory.notes("verdict", 60))
 
 
-def test_a_trace_of_several_turns_names_the_newest_as_long_as_it_is_known() -> None:
-    turns = AnsweredTurns(limit=2)
-    first, second = (turns.add("ann", answer("q?")) for _ in range(2))
-    found = turns.find("ann", TRACE).id
-    turns.add("ann", answer("q?", trace_id=None, seen=None))  # forgets the first
-    still_found = turns.find("ann", TRACE).id
-    for _ in range(2):
-        turns.add("ann", answer("q?", trace_id=None, seen=None))
+async def test_a_trace_of_several_turns_names_the_newest() -> None:
+    turns = turns_in(Memory(LocalStore()))
+    first, second = [await turns.add("ann", answer("q?"), soon()) for _ in range(2)]
+    found = await turns.find("ann", TRACE)
+
+    assert found.id == second != first
+    assert (await turns.find("ann", first)).id == first
+
+
+async def test_a_turn_without_trace_is_counted_all_the_same() -> None:
+    turns = turns_in(Memory(LocalStore()))
+    id_ = await turns.add("ann", answer("q?", trace_id=None, seen=None), soon())
+
+    assert await turns.find("ann", id_) == AnsweredTurn(id=id_, trace_id=None, span_id=None)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.servers)])
+async def test_feedback_reaches_every_process_that_shares_the_store(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    where = str(tmp_path / "talks.sqlite")
+    if kind == "postgresql":
+        where = request.getfixturevalue("new_postgres_schema")()
+    taken = Taken()
+    async with (
+        open_memory(where) as here,
+        open_memory(where) as there,
+        client(Script(), feedback=taken, notes=here.notes) as one,
+        client(Script(), feedback=taken, notes=there.notes) as other,
+    ):
+        told = (await one.post("/ask", json={"question": "q?"})).json()
+        body = {"turn_id": told["turn_id"], "verdict": "up"}
+        replies = [await http.post("/feedback", json=body) for http in (other, one, other)]
+        unknown = await other.post("/feedback", json={**body, "turn_id": "0" * 32})
+
+    assert [reply.status_code for reply in replies] == [200] * 3
+    assert taken.given == [
+        {"verdict": "up", "trace_id": TRACE, "span_id": SEEN.span_id, "comment": None}
+    ]
+    assert "given in the last 7 days. Correct" in unknown.json()["message"]
+
+
+async def test_a_process_of_its_own_says_that_it_knows_its_own_answers_alone() -> None:
+    async with client(Script()) as http:
+        reply = await http.post("/feedback", json={"turn_id": "0" * 32, "verdict": "up"})
+
+    assert reply.json()["message"] == (
+        "no such turn: expected the turn_id or trace_id of one of your answers, given in the last "
+        "7 days, and by this process, which alone knows it. Correct the id and try again."
+    )
+
+
+class Away(LocalNotes):
+    """Notes of a store that is away, or that answers too late."""
+
+    def __init__(self, gate: asyncio.Event | None = None) -> None:
+        super().__init__()
+        self.gate = gate
+
+    async def put(self, kind: str, values: Mapping[str, str], until: float) -> None:
+        if self.gate is None:
+            raise OSError("gone")
+        await self.gate.wait()
+        await super().put(kind, values, until)
+
+    async def find(self, kind: str, name: str, now: float) -> str | None:
+        if self.gate is None:
+            raise OSError("gone")
+        return await super().find(kind, name, now)
+
+
+def with_notes(notes: LocalNotes) -> Memory:
+    store = LocalStore()
+    store.notes, store.errors = notes, (OSError,)
+    return Memory(store)
+
+
+async def test_an_answer_arrives_although_the_store_is_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with client(Script(), notes=with_notes(Away()).notes) as http:
+        told = await http.post("/ask", json={"question": "q?"})
+        body = {"turn_id": told.json()["turn_id"], "verdict": "up"}
+        judged = await http.post("/feedback", json=body)
+
+    assert (told.status_code, judged.status_code) == (200, 503)
+    assert judged.json()["code"] == "memory_unavailable"
+    assert "an answer cannot be judged" in caplog.text
+
+
+async def test_an_answer_does_not_wait_for_a_slow_store_but_the_note_is_made() -> None:
+    gate = asyncio.Event()
+    turns = turns_in(with_notes(Away(gate)))
+    id_ = await turns.add("ann", answer("q?"), time.monotonic())
     with pytest.raises(NotFoundError):
-        turns.find("ann", TRACE)
+        await turns.find("ann", id_)
+    gate.set()
+    while turns._under_way:
+        await asyncio.sleep(0)
 
-    assert (found, still_found) == (second, second) != (first, first)
+    assert (await turns.find("ann", id_)).id == id_
