@@ -46,7 +46,8 @@ def one_by_one(agent: SupportAgent, questions: list[str]) -> list[Answer]:
 
 
 def timeless(answer: Answer) -> Answer:
-    return replace(answer, duration_seconds=0.0)
+    seen = answer.seen and replace(answer.seen, nodes=())
+    return replace(answer, duration_seconds=0.0, seen=seen)
 
 
 def test_a_synonym_swap_and_a_likeness_are_seen_where_they_happened(
