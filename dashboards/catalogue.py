@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from dashboards.criteria import criteria
 from dashboards.failure import FAILURES_BOARD_UID, Alert, Failure
 from dashboards.failures import FAILURES
 from dashboards.settings import Settings
@@ -55,6 +56,7 @@ def _signal(signal: Signal, settings: Settings) -> dict[str, Any]:
         "slug": signal.slug,
         "share_of": signal.what,
         "out_of": signal.out_of,
+        "edge": _edge(signal, settings),
         "expected": settings.limit(signal.expected) if signal.expected else None,
         "windows": [settings.range(window) for window in settings.windows],
         "events": signal.recorded("events", settings),
@@ -63,6 +65,13 @@ def _signal(signal: Signal, settings: Settings) -> dict[str, Any]:
         "baseline": signal.recorded("baseline", settings) if signal.expected else None,
         "thresholds": thresholds,
     }
+
+
+def _edge(signal: Signal, settings: Settings) -> float | None:
+    """Return the value that an event of a histogram lies below, or above where it is taken off."""
+    counts = (signal.events, signal.events.less)
+    edges = [settings.limit(count.le) for count in counts if count is not None and count.le]
+    return edges[0] if edges else None
 
 
 def _alert(failure: Failure, alert: Alert, settings: Settings) -> dict[str, Any]:
@@ -74,6 +83,7 @@ def _alert(failure: Failure, alert: Alert, settings: Settings) -> dict[str, Any]
         "query": alert.condition.expr(settings),
         "value": alert.condition.value(settings),
         "shows": alert.condition.shows,
+        "criteria": criteria(alert.condition, settings, failure.slug),
         "condition": alert.condition.told(settings),
         "for": settings.span(alert.pending_seconds),
         "keep_firing_for": settings.span(alert.keep_seconds),

@@ -12,7 +12,14 @@ from typing import Final
 from dashboards import shares
 from dashboards.conditions import Burns, Either, Exceeds, Happened, Rises, Share
 from dashboards.failure import Alert, Failure, Panel
-from dashboards.special_conditions import FellSilent, NoRoom, Unanswered, Vanished
+from dashboards.special_conditions import (
+    FellSilent,
+    Flipped,
+    NoRoom,
+    ProberGone,
+    Unanswered,
+    Vanished,
+)
 from telemetry import names
 
 _MINUTE: Final = 60.0
@@ -590,6 +597,87 @@ STALE_CRITIQUE: Final = Failure(
     consequences=("score_not_rising", "revise_at_cap", "latency_objective"),
 )
 
+PROBE_FLIPPED: Final = Failure(
+    slug="probe_flipped",
+    title="Known questions come out wrong",
+    sentence="Known questions come out unlike expected, round after round of the prober.",
+    hurts="Customers who ask such questions are refused, find nothing or read a wrong answer.",
+    alerts=(
+        Alert(
+            tier="page",
+            condition=Flipped(),
+            keep_seconds=10 * _MINUTE,
+            summary="{service}: {value} known question(s) came out unlike expected twice in a row",
+            why="The right result is known, so that no statistics are needed: it tells a "
+            "regression within two rounds, also where nobody asks. No waiting time, since both "
+            "rounds are over.",
+        ),
+    ),
+    panel=Panel(id=122, title="Known questions unlike expected", unit="count"),
+    meaning="`loopscope probe` asks the golden set on a schedule. A question that used to be "
+    "answered is refused, finds nothing, is answered from another chunk (`wrong_chunk`), or gets "
+    "no answer at all (`error`).",
+    diagnosis=(
+        "See what came of them: `off_topic` points at the topic check, `no_results` and "
+        "`wrong_chunk` at the index or the grader, `error` at the service or the probe key.",
+        "Run one round by hand: it says what each question should be and what it was.",
+        "Look for a change of version, index, prompt, grader or model at the first wrong round.",
+        "Open the trace of such a probe: which node decided otherwise?",
+    ),
+    mitigation=(
+        "Roll back what changed.",
+        "When the documents changed on purpose, correct the golden set and start the prober again.",
+        "When every question gets `error`, follow the runbook of absent metrics or turn errors.",
+    ),
+    false_causes=(
+        "The documents say something else now, and the golden set does not know it yet.",
+        "The prober runs with another golden set than the service's documents have.",
+        "The probe key was changed on one side only.",
+    ),
+    commands=(
+        _ask(f"max by (<by>, {names.LABEL_QUESTION_ID}) ({names.PROBE_UNEXPECTED}) > 0"),
+        _gained(names.PROBES, names.LABEL_QUESTION_ID, names.LABEL_EXPECTED, names.LABEL_GOT),
+        'loopscope probe --url "$SERVICE" --rounds 1',
+    ),
+    traces=f'{{ span.{names.SYNTHETIC_TYPE} = "{names.SYNTHETIC_TEST}" }}',
+)
+
+PROBE_ABSENT: Final = Failure(
+    slug="probe_absent",
+    title="Prober absent",
+    sentence="The service is not probed any more.",
+    hurts="On a quiet site a regression is noticed by its customers first.",
+    alerts=(
+        Alert(
+            tier="ticket",
+            condition=ProberGone(),
+            pending_seconds=10 * _MINUTE,
+            keep_seconds=10 * _MINUTE,
+            summary="Nobody probes {service} any more",
+            why="A prober that is gone finds nothing, which looks like health. Silent where nobody "
+            "ever probed. The waiting time outlasts a restart.",
+        ),
+    ),
+    panel=Panel(id=123, title="Services probed", unit="count"),
+    meaning="`loopscope probe` has stopped, or is scraped no more, or under another job than its "
+    "service.",
+    diagnosis=(
+        "See whether its process runs, and what it said last.",
+        "Look at Prometheus' target page: the prober is a target of its service's job.",
+    ),
+    mitigation=(
+        "Start it again, or correct the scrape configuration.",
+        "A prober removed on purpose: silence the alert; it ends by itself after <memory>.",
+    ),
+    false_causes=("A prober that was moved or removed on purpose.",),
+    commands=(
+        _ask("up"),
+        _ask(f"time() - max by (<by>) (last_over_time({names.PROBE_LAST_ROUND}[<memory>]))"),
+        'loopscope probe --url "$SERVICE" --rounds 1',
+    ),
+    traces=f'{{ span.{names.SYNTHETIC_TYPE} = "{names.SYNTHETIC_TEST}" }}',
+)
+
 METRICS_ABSENT: Final = Failure(
     slug="metrics_absent",
     title="Metrics absent",
@@ -1061,8 +1149,10 @@ FAILURES: Final[tuple[Failure, ...]] = (
     REVISE_AT_CAP,
     SCORE_NOT_RISING,
     STALE_CRITIQUE,
+    PROBE_FLIPPED,
     METRICS_ABSENT,
     TRAFFIC_STOPPED,
+    PROBE_ABSENT,
     RECURSION_LIMIT_LOW,
     SPANS_DROPPED,
     TELEMETRY_ERRORS_FAILURE,

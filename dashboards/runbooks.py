@@ -24,6 +24,8 @@ AFFECTED: Final = (1.0, 0.5)
 _EVENT_TIMES: Final = {
     "FellSilent": "the shortest window that used to hold enough turns",
     "Vanished": "the next scrape that fails",
+    "Flipped": "two rounds of the prober, at any traffic",
+    "ProberGone": "the next scrape that fails",
     "NoRoom": "the first turn after the change",
     "Unanswered": "the first evaluation that fails",
 }

@@ -34,6 +34,15 @@ _OTHER_BUILD: Final = {
 _MODEST_JUMP: Final = changed({t.NO_RESULTS: 3, t.ANSWERED: 5.75})
 """A third of the searches: above the ticket's line, below the page's."""
 
+_FLIP: Final = ("RagProbeFlippedPage",)
+_UNPROBED: Final = {key: value for key, value in GAUGES.items() if key != t.LAST_ROUND}
+
+
+def _wrong(first: int, second: int = 0) -> dict[str, float]:
+    """Return the gauges with the rounds in a row in which two known questions came out wrong."""
+    return {**GAUGES, t.in_a_row("1"): first, t.in_a_row("2"): second}
+
+
 SCENARIOS: Final[dict[str, Scenario]] = {
     "silent_rejection": Scenario(
         fault=_REJECTED,
@@ -351,6 +360,109 @@ SCENARIOS: Final[dict[str, Scenario]] = {
                     Phase(minutes=90, rates=changed({t.STALE: 0.25, t.ROSE: 1.25})),
                 ),
                 firing={150: ()},
+            ),
+        ),
+    ),
+    "probe_flipped": Scenario(
+        fault=HEALTHY,
+        phases=(Phase(minutes=5, gauges=_wrong(1)), Phase(minutes=10, gauges=_wrong(2))),
+        firing={4: (), 7: _FLIP, 15: _FLIP},
+        more=(
+            Case(
+                kind="healthy",
+                title="each question comes out wrong now and then, never twice in a row",
+                replicas=_alone(
+                    Phase(minutes=60),
+                    *(Phase(minutes=5, gauges=_wrong(nth % 2, 1 - nth % 2)) for nth in range(12)),
+                ),
+                firing={60: (), 90: (), 120: ()},
+            ),
+            Case(
+                kind="low",
+                title="nobody else asks anything, and it is told as soon",
+                replicas=_alone(
+                    Phase(minutes=10, rates=IDLE),
+                    Phase(minutes=5, rates=IDLE, gauges=_wrong(0, 1)),
+                    Phase(minutes=5, rates=IDLE, gauges=_wrong(0, 2)),
+                ),
+                firing={10: (), 14: (), 17: _FLIP, 20: _FLIP},
+            ),
+            Case(
+                kind="reset",
+                title="the prober restarts in the middle of the failure and finds it again",
+                replicas=_alone(
+                    Phase(minutes=30, gauges=_wrong(6)),
+                    Phase(minutes=5, is_gone=True),
+                    Phase(minutes=5, gauges=_wrong(1), restarts=True),
+                    Phase(minutes=20, gauges=_wrong(2)),
+                ),
+                firing={30: _FLIP, 60: _FLIP},
+            ),
+            Case(
+                kind="absent",
+                title="service and prober vanish",
+                replicas=_alone(Phase(minutes=30), Phase(minutes=30, is_gone=True)),
+                firing={31: (), 60: ()},
+            ),
+            Case(
+                kind="more",
+                title="the page goes on for its keep time after the first right round, then ends",
+                replicas=_alone(Phase(minutes=30, gauges=_wrong(9)), Phase(minutes=30)),
+                firing={30: _FLIP, 38: _FLIP, 45: (), 60: ()},
+            ),
+            Case(
+                kind="more",
+                title="of two probers of a service the one that sees it is believed",
+                replicas=(
+                    Replica(phases=(Phase(minutes=30),)),
+                    Replica(name="b", phases=(Phase(minutes=30, gauges=_wrong(0, 3)),)),
+                ),
+                firing={30: _FLIP},
+            ),
+        ),
+    ),
+    "probe_absent": Scenario(
+        fault=HEALTHY,
+        phases=(Phase(minutes=30, gauges=_UNPROBED),),
+        firing={8: (), 15: ("RagProbeAbsentTicket",), 30: ("RagProbeAbsentTicket",)},
+        more=(
+            Case(
+                kind="healthy",
+                title="a service that nobody ever probed, beside one that is probed",
+                replicas=(
+                    Replica(phases=(Phase(minutes=60, gauges=_UNPROBED),)),
+                    Replica(job="other", phases=(Phase(minutes=60),)),
+                ),
+                firing={30: (), 60: ()},
+            ),
+            Case(
+                kind="low",
+                title="probed while nobody else asks",
+                replicas=_alone(Phase(minutes=60, rates=IDLE)),
+                firing={60: ()},
+            ),
+            Case(
+                kind="reset",
+                title="the prober is away for five minutes",
+                replicas=_alone(
+                    Phase(minutes=30), Phase(minutes=5, gauges=_UNPROBED), Phase(minutes=30)
+                ),
+                firing={34: (), 45: (), 65: ()},
+            ),
+            Case(
+                kind="absent",
+                title="service and prober vanish: that is told once, by another rule",
+                replicas=_alone(Phase(minutes=30), Phase(minutes=30, is_gone=True)),
+                firing={31: (), 45: (), 60: ()},
+            ),
+            Case(
+                kind="more",
+                title="one prober of two may go",
+                replicas=(
+                    Replica(phases=(Phase(minutes=30), Phase(minutes=30, gauges=_UNPROBED))),
+                    Replica(name="b", phases=(Phase(minutes=60),)),
+                ),
+                firing={45: (), 60: ()},
             ),
         ),
     ),

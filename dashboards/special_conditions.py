@@ -1,13 +1,17 @@
-"""Conditions of the watch on the watcher: silence, absence, and a limit that leaves no room."""
+"""Conditions that are no share: silence, absence, known questions, a limit without room."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from dashboards.conditions import Direct
 from dashboards.settings import Settings
 from dashboards.signals import Count, Recording, number, series
 from telemetry import names
+
+ROUNDS: Final = 2
+"""Rounds in a row that prove a regression. Chosen by us: one may be a restart of the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +95,63 @@ class Vanished(Direct):
         return (
             f"`{names.BUILD_INFO}` was there in the last {settings.range(settings.memory)} and is "
             "not there now, or nobody exported it in all that time."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flipped(Direct):
+    """Known questions came out unlike expected in the last two rounds of a prober."""
+
+    shows: str = "count"
+
+    def expr(self, settings: Settings) -> str:
+        """Return the questions where there are any."""
+        return f"{self.value(settings)} > 0"
+
+    def value(self, settings: Settings) -> str:
+        """Return how many questions they are; two probers of a service ask the same ones."""
+        return flipped(settings, ROUNDS)
+
+    def told(self, _: Settings) -> str:
+        """Say how often is too often."""
+        return (
+            f"A question of the golden set came out unlike expected at least {ROUNDS} rounds in a "
+            f"row: `{names.PROBE_UNEXPECTED}` is {ROUNDS} or more."
+        )
+
+
+def flipped(settings: Settings, rounds: int) -> str:
+    """Return how many questions came out unlike expected so many rounds in a row; 0 for none."""
+    row = series(settings, names.PROBE_UNEXPECTED)
+    by_question = f"max by ({settings.by}, {names.LABEL_QUESTION_ID}) ({row})"
+    return f"sum by ({settings.by}) ({by_question} >= bool {rounds})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProberGone(Direct):
+    """A service that was probed is probed no more, and is there itself."""
+
+    shows: str = "count"
+
+    def expr(self, settings: Settings) -> str:
+        """Return 1 for each service whose last prober is gone."""
+        last, memory = series(settings, names.PROBE_LAST_ROUND), settings.range(settings.memory)
+        here = series(settings, names.BUILD_INFO)
+        return (
+            f"group by ({settings.by}) (last_over_time({last}[{memory}]))\n"
+            f"unless on ({settings.by}) group by ({settings.by}) ({last})\n"
+            f"and on ({settings.by}) group by ({settings.by}) ({here})"
+        )
+
+    def value(self, settings: Settings) -> str:
+        """Return 1 for each such service."""
+        return self.expr(settings)
+
+    def told(self, settings: Settings) -> str:
+        """Say what is missed."""
+        return (
+            f"`{names.PROBE_LAST_ROUND}` was there in the last {settings.range(settings.memory)} "
+            f"and is not there now, although the service is."
         )
 
 

@@ -14,9 +14,12 @@ Rates = Mapping[str, float]
 GRAPH: Final = "support_agent"
 
 
+_OF_NO_GRAPH: Final = ("rag_telemetry_", "rag_probe_")
+
+
 def sample(metric: str, **labels: str) -> str:
     """Return a sample's name with its labels, those of the graph included where it has them."""
-    if metric.startswith("rag_") and "telemetry" not in metric:
+    if metric.startswith("rag_") and not metric.startswith(_OF_NO_GRAPH):
         labels = {names.LABEL_GRAPH: GRAPH, **labels}
     return f"{metric}{{{label_text(labels)}}}"
 
@@ -99,7 +102,18 @@ def build(**changed: str) -> str:
     return sample(names.BUILD_INFO, **{**usual, **changed})
 
 
-GAUGES: Final[Rates] = {RECURSION_LIMIT: 12, STEPS_NEEDED: 11, build(): 1}
+LAST_ROUND: Final = sample(names.PROBE_LAST_ROUND)
+
+
+def in_a_row(question_id: str) -> str:
+    """Return the sample of the rounds in a row in which a known question came out wrong."""
+    return sample(names.PROBE_UNEXPECTED, question_id=question_id)
+
+
+GAUGES: Final[Rates] = {
+    RECURSION_LIMIT: 12, STEPS_NEEDED: 11, build(): 1, in_a_row("1"): 0, in_a_row("2"): 0,
+    LAST_ROUND: 1,
+}  # fmt: skip
 """Gauge -> value."""
 
 
@@ -154,7 +168,10 @@ class Replica:
         target = {"job": self.job, "instance": self.name}
         labels = label_text({**target, **more_labels, **dict(self.labels)})
         return {
-            f"{key[:-1]},{labels}}}": " ".join(_values(self, key, step_minutes)) for key in keys
+            f"{key[:-1]}{'' if key.endswith('{}') else ','}{labels}}}": " ".join(
+                _values(self, key, step_minutes)
+            )
+            for key in keys
         }
 
 

@@ -22,6 +22,7 @@ from telemetry import names
 
 BATCH: Final = 16
 """Turns that may wait to be counted. Chosen by us: counting them takes about a millisecond."""
+Family = Counter | Histogram | Gauge
 Report = Callable[[], None]
 """Counts one finished turn. Never raises."""
 
@@ -133,6 +134,8 @@ _BUILD_LABELS: Final = (
 )  # fmt: skip
 _GAUGES: Final[dict[str, tuple[str, tuple[str, ...], _Workers]]] = {
     names.OPEN_TURNS: ("Turns that have started and not ended.", _GRAPH, "livesum"),
+    names.CONVERSATIONS: ("Conversations kept; workers share them.", _GRAPH, "livemax"),
+    names.CONVERSATION_BYTES: ("What conversations take in their store, bytes.", _GRAPH, "livemax"),
     names.RECURSION_LIMIT_GAUGE: ("Supersteps allowed to the latest turn.", _GRAPH, "livemin"),
     names.RECURSION_STEPS_NEEDED: (
         "Supersteps of the longest bounded path; the limit must be larger.",
@@ -201,7 +204,7 @@ class MetricSet:
         self.counters[names.TELEMETRY_ERRORS].labels(place).inc()
 
     @property
-    def all(self) -> list[Counter | Histogram | Gauge]:
+    def all(self) -> list[Family]:
         """Every family."""
         return [*self.counters.values(), *self.histograms.values(), *self.gauges.values()]
 
@@ -218,24 +221,31 @@ if hasattr(os, "register_at_fork"):  # not on every system
     os.register_at_fork(after_in_child=_renew_locks)
 
 
-class _WithoutCreated(Collector):
-    """Shows a metric set to a registry, leaving `_created` out.
+class WithoutCreated(Collector):
+    """Shows families to a registry, leaving `_created` out.
 
     The client's own switch for that is global, and a library must not turn it for its host.
+
+    Args:
+        families: Built off the registry.
+        before: Called before each scrape, to bring them up to date.
     """
 
-    def __init__(self, metric_set: MetricSet) -> None:
-        self._set = metric_set
+    def __init__(
+        self, families: Sequence[Family], before: Callable[[], None] = lambda: None
+    ) -> None:
+        self._families = families
+        self._before = before
 
     def describe(self) -> Iterator[Metric]:
         """Yield the families' names, so that a collision is refused at once."""
-        for family in self._set.all:
+        for family in self._families:
             yield from family.describe()
 
     def collect(self) -> Iterator[Metric]:
-        """Count what waits, then yield the families with their samples."""
-        self._set.count()
-        for family in self._set.all:
+        """Yield the families with their samples, up to date."""
+        self._before()
+        for family in self._families:
             for metric in family.collect():
                 metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
                 yield metric
@@ -251,6 +261,6 @@ def metric_set(registry: CollectorRegistry) -> MetricSet:
         existing: MetricSet | None = getattr(registry, _ATTRIBUTE, None)
         if existing is None:
             existing = MetricSet()
-            registry.register(_WithoutCreated(existing))
+            registry.register(WithoutCreated(existing.all, existing.count))
             setattr(registry, _ATTRIBUTE, existing)
         return existing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboards.boards.layout import Board, Make, Placed, Row
-from dashboards.boards.panels import models, nodes, search, turns, versions, watch
+from dashboards.boards.panels import models, nodes, probes, search, turns, versions, watch
 
 HEIGHT = 8
 
@@ -51,6 +51,10 @@ def board() -> Board:
             _row(
                 9, "Watch on the watcher", watch.dropped, watch.telemetry_errors,
                 watch.rule_evaluations, watch.rule_time,
+            ),
+            _row(
+                10, "Probes: known questions", probes.came_out, probes.by_question,
+                probes.seconds, probes.last_round, probes.apart,
             ),
         ),
     )  # fmt: skip

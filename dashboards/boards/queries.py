@@ -23,9 +23,13 @@ _WITHOUT_GRAPH: Final = frozenset(
         names.OPERATION_DURATION,
         names.TELEMETRY_DROPPED,
         names.TELEMETRY_ERRORS,
+        names.PROBES,
+        names.PROBE_UNEXPECTED,
+        names.PROBE_DURATION,
+        names.PROBE_LAST_ROUND,
     }
 )
-"""Metrics that count a process, not one graph of it."""
+"""Metrics of a process, not of one graph in it; a prober is a process of its service's job."""
 _PARTS: Final = ("_bucket", "_count", "_sum")
 
 

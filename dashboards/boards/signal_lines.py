@@ -24,7 +24,16 @@ from dashboards.conditions import (
 )
 from dashboards.failure import Alert, Failure, Unit
 from dashboards.signals import Signal, number, series
-from dashboards.special_conditions import FellSilent, NoRoom, Unanswered, Vanished
+from dashboards.special_conditions import (
+    ROUNDS,
+    FellSilent,
+    Flipped,
+    NoRoom,
+    ProberGone,
+    Unanswered,
+    Vanished,
+    flipped,
+)
 from telemetry import names
 
 Style = Literal["measured", "sure", "context", "usual", "ticket", "page"]
@@ -186,18 +195,20 @@ def traffic(queries: Queries) -> str:
 @condition_lines.register
 def _(_: Vanished, view: View) -> Iterator[Line]:
     info, by = series(view.queries.rules, names.BUILD_INFO), view.queries.settings.by
-    memory = view.queries.settings.range(view.queries.settings.memory)
-    yield Line(
-        expr=f"count(group by ({by}) ({info}))",
-        legend="services scraped now",
-        is_per_service=False,
-    )
-    yield Line(
-        expr=f"count(group by ({by}) (last_over_time({info}[{memory}])))",
-        legend=f"page below: services of the last {memory}",
-        style="page",
-        is_per_service=False,
-    )
+    yield from _seen(info, by, "services scraped", view)
+
+
+@condition_lines.register
+def _(condition: Flipped, view: View) -> Iterator[Line]:
+    yield Line(expr=flipped(view.queries.rules, 1), legend="unlike expected in the last round")
+    yield Line(expr=condition.value(view.queries.rules), legend=f"{ROUNDS} rounds in a row")
+    yield _limit(0, view.alert, f"{view.alert.tier}: {ROUNDS} rounds in a row above")
+
+
+@condition_lines.register
+def _(_: ProberGone, view: View) -> Iterator[Line]:
+    last, by = series(view.queries.rules, names.PROBE_LAST_ROUND), view.queries.settings.by
+    yield from _seen(last, by, "services probed", view)
 
 
 @condition_lines.register
@@ -225,6 +236,20 @@ def _(condition: Unanswered, view: View) -> Iterator[Line]:
         expr=condition.value(view.queries.rules),
         legend="Prometheus answers (page when it does not)",
         style="page",
+        is_per_service=False,
+    )
+
+
+def _seen(selector: str, by: str, what: str, view: View) -> Iterator[Line]:
+    """Yield how many services have a series now, and how many had one lately."""
+    memory = view.queries.settings.range(view.queries.settings.memory)
+    yield Line(
+        expr=f"count(group by ({by}) ({selector}))", legend=f"{what} now", is_per_service=False
+    )
+    yield Line(
+        expr=f"count(group by ({by}) (last_over_time({selector}[{memory}])))",
+        legend=f"{view.alert.tier} below: services of the last {memory}",
+        style=view.alert.tier,
         is_per_service=False,
     )
 

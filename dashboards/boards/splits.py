@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dashboards.boards.layout import Make
-from dashboards.boards.panels import drafts, models, nodes, search, turns, versions, watch
+from dashboards.boards.panels import drafts, models, nodes, probes, search, turns, versions, watch
 
 SPLITS: Final[Mapping[str, tuple[Make, ...]]] = {
     "silent_rejection": (search.verdicts, versions.refused_by_version),
@@ -19,8 +19,10 @@ SPLITS: Final[Mapping[str, tuple[Make, ...]]] = {
     "revise_at_cap": (drafts.ends, drafts.revisions),
     "score_not_rising": (drafts.revisions, models.calls_by_role),
     "stale_critique": (drafts.revisions,),
+    "probe_flipped": (probes.by_question, probes.came_out),
     "metrics_absent": (watch.replicas,),
     "traffic_stopped": (turns.open_turns,),
+    "probe_absent": (probes.last_round,),
     "recursion_limit_low": (nodes.budget,),
     "spans_dropped": (watch.dropped,),
     "telemetry_errors": (watch.telemetry_errors,),

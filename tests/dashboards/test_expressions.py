@@ -7,6 +7,7 @@ import re
 
 import promql_parser as p
 import pytest
+from exported import COUNTERS, LABELS
 from expressions import bare, every, labels_of, nodes, ranges, recorded, selectors
 from langgraph.graph import END, START, StateGraph
 from opentelemetry.trace import NoOpTracerProvider
@@ -16,26 +17,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from dashboards.consistency import SCRAPES_PER_RANGE
 from dashboards.settings import Settings, load_settings
 from telemetry import names
-from telemetry.families import MetricSet
 from telemetry.instrumentation import instrument
+from telemetry.probe_metrics import ProbeMetrics
 
 SETTINGS = Settings()
 EVERY = every(SETTINGS)
 RECORDED = recorded(SETTINGS)
-FAMILIES = MetricSet()
-COUNTERS = frozenset(FAMILIES.counters) | {
-    f"{name}{part}" for name in FAMILIES.histograms for part in ("_bucket", "_count", "_sum")
-}
-LABELS = {
-    **{name: set(family._labelnames) for name, family in FAMILIES.counters.items()},
-    **{name: set(family._labelnames) for name, family in FAMILIES.gauges.items()},
-    **{
-        f"{name}{part}": {*family._labelnames, *(["le"] if part == "_bucket" else [])}
-        for name, family in FAMILIES.histograms.items()
-        for part in ("_bucket", "_count", "_sum")
-    },
-}
-"""Metric -> the labels that telemetry gives it."""
 BORN_LATE = {
     f"{names.OPERATION_DURATION}_count": "the model is not known before its first call",
     names.LLM_CALLS: "the same",
@@ -52,7 +39,8 @@ def _asked() -> list[tuple[str, p.VectorSelector]]:
 
 @pytest.fixture(scope="module")
 def exposed_at_start() -> list[tuple[str, dict[str, str]]]:
-    """What a service exposes before its first question: a graph with one node of each role."""
+    """What a service exposes before its first question, a graph with one node of each role, and
+    its prober before the first round."""
     chain = StateGraph(dict)
     for role in names.ROLES:
         chain.add_node(role, lambda state: state)
@@ -64,6 +52,7 @@ def exposed_at_start() -> list[tuple[str, dict[str, str]]]:
         registry=registry, max_rewrites=2, tracer_provider=NoOpTracerProvider(),
         build={"index": "i", "prompt": "p", "grader": "g", "model": "m"},
     )  # fmt: skip
+    ProbeMetrics(registry, {"1": ("answered", ("answered", "error"))})
     return [
         (sample.name, sample.labels)
         for family in text_string_to_metric_families(generate_latest(registry).decode())

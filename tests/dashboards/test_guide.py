@@ -133,7 +133,7 @@ def test_an_alert_for_a_rate_waits_and_one_for_an_event_does_not(
     failure: Failure, alert: Alert, settings: Settings
 ) -> None:
     """A page on a rate must hold for two evaluations; a rare event already happened."""
-    is_event = type(alert.condition).__name__ in ("Happened", "Share", "Burns")
+    is_event = type(alert.condition).__name__ in ("Happened", "Share", "Burns", "Flipped")
 
     assert is_event or alert.pending_seconds >= 2 * settings.evaluation_interval
 

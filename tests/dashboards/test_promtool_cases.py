@@ -185,6 +185,19 @@ MUTANTS: list[Any] = [
     ),
     pytest.param("stale_critique", _with(r"> 0\.2\b", "> 0.02"), "now and then", id="a-few-tell"),
     pytest.param("recursion_limit_low", _with("<=", "<"), "reset:", id="equal-is-enough-room"),
+    pytest.param("probe_flipped", _with(r"bool 2", "bool 1"), "healthy:", id="one-round-proves-it"),
+    pytest.param("probe_flipped", _with(r"bool 2", "bool 3"), "low:", id="it-takes-three-rounds"),
+    pytest.param(
+        "probe_flipped", _with(r"max by \(job, question_id\)", "min by (job, question_id)"),
+        "of two probers", id="the-best-prober-is-believed",
+    ),
+    pytest.param(
+        "probe_flipped", _without(r"\n +keep_firing_for: .*"), "the page goes on", id="no-keep-here"
+    ),
+    pytest.param(
+        "probe_absent", _without(r"\n +unless on[^\n]*"), "low:", id="a-prober-that-is-there"
+    ),
+    pytest.param("probe_absent", _without(r"\n +and on[^\n]*"), "absent:", id="told-twice"),
 ]  # fmt: skip
 
 

@@ -49,3 +49,14 @@ def test_a_probe_is_counted_where_it_came_out_and_how_often_in_a_row() -> None:
     assert value(registry, names.PROBE_UNEXPECTED, question_id="2") == 0
     assert value(registry, f"{names.PROBE_DURATION}_bucket", le="0.5") == 2
     assert value(registry, names.PROBE_LAST_ROUND) == 65.0
+
+
+def test_nothing_else_is_exported() -> None:
+    registry = CollectorRegistry()
+    books = ProbeMetrics(registry, QUESTIONS)
+    exported = {s.name for family in registry.collect() for s in family.samples}
+
+    assert {name.partition("_seconds_")[0] for name in exported} == {
+        name.removesuffix("_seconds") if name == names.PROBE_DURATION else name
+        for name in books.families
+    }
