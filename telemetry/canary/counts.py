@@ -144,7 +144,8 @@ class Tally:
 
     def rollout(self, until: float, slow_seconds: float | None) -> Rollout:
         """Return what was counted in the slots that ended by `until`, Unix time, seconds."""
-        number = max(int((until - self.since) // SLOT_SECONDS), 0)
+        over = int((until - self.since) // SLOT_SECONDS)
+        number = min(max(over, 0), 1 + max((slot for _, slot in self._slots), default=-1))
         names = {name for name, _ in self._slots} | set(self._before)
         counts = {name: self._counts(name, number) for name in sorted(names)}
         turns = counts[TURNS].totals if TURNS in counts else np.zeros((number, 2))
