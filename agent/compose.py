@@ -15,6 +15,7 @@ from agent.documents import open_index, subjects_of
 from agent.errors import EmptyCorpusError, GoldenFileError, NoGoldenSetError
 from agent.golden import GOLDEN_FILE, GoldenSet, load_golden
 from agent.graph import NAME, SupportGraph, build_graph
+from agent.memory.store import Size
 from agent.models.build import ModelSettings, build_model
 from agent.models.golden import GoldenChat
 from agent.models.local.chat import LocalChat
@@ -232,6 +233,12 @@ class Composition:
     def feedback(self) -> Feedback:
         """Return what takes people's verdicts on this composition's answers."""
         return Feedback(metric_set(self.registry), graph=NAME, gate=ContentGate.from_environment())
+
+    def count_conversations(self, size: Size) -> None:
+        """Show how much the memory keeps."""
+        gauges = metric_set(self.registry).gauges
+        gauges[names.CONVERSATIONS].labels(NAME).set(size.conversations)
+        gauges[names.CONVERSATION_BYTES].labels(NAME).set(size.bytes)
 
     async def check_index(self) -> None:
         """Make sure that there is something to search in.

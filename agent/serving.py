@@ -21,6 +21,7 @@ from agent.faults.catalogue import Injection
 from agent.gameday import GameDay
 from agent.http.callers import Callers
 from agent.http.configured import callers_of, limits_of
+from agent.memory.housekeeping import Housekeeping
 from agent.memory.memory import Memory
 from agent.memory.opening import open_memory
 from agent.server import Service, is_loopback, run
@@ -77,6 +78,12 @@ def serve_here(plan: Plan, listening: socket.socket, begun: Callable[[], None]) 
         async with open_memory(settings.memory) as memory, AsyncExitStack() as pages:
             asked = _asked(composition, plan)
             service = await _service(composition, memory, asked, callers, pages)
+            house = Housekeeping(
+                memory,
+                days=settings.memory_days,
+                measured=composition.count_conversations,
+            )
+            await pages.enter_async_context(house.kept())
             if not (plan.is_quiet or callers.are_known or is_loopback(listening)):
                 click.echo(ANYONE, err=True)
             begun()

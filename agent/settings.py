@@ -136,6 +136,13 @@ class Settings(BaseSettings):
         min_length=1,
         description="Where `serve` keeps conversations: `memory`, a SQLite path, a PostgreSQL URL.",
     )
+    memory_days: float = Field(
+        default=30.0,
+        ge=0,
+        le=36_500,
+        description="Days after which `serve` forgets a conversation that did not go on; 0 keeps "
+        "all.",
+    )
     turn_timeout_seconds: float = Field(
         default=60.0, gt=0, le=3600, description="Longest time `serve` gives a turn, in seconds."
     )

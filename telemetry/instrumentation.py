@@ -116,7 +116,11 @@ def instrument(
         roles=checked,
         metric_set=families,
         turn_metrics=TurnMetrics(
-            families, graph=label, version=version or UNKNOWN, roles=set(checked.values())
+            families,
+            graph=label,
+            version=version or UNKNOWN,
+            roles=set(checked.values()),
+            max_rewrites=max_rewrites,
         ),
         run_metrics=RunMetrics(
             families,

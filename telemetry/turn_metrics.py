@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter, Gauge, Histogram
 
 from telemetry import names
 from telemetry.families import MetricSet
@@ -27,10 +27,18 @@ class TurnMetrics:
         version: Value of the label `version`.
         roles: Roles that nodes of the graph have. A graph that grades has no scores of `none`:
             a chunk whose grading never came is not in `rag_chunk_score`.
+        max_rewrites: The bound, where it is known; similarities of attempts beyond it have no
+            series until one comes.
     """
 
     def __init__(
-        self, families: MetricSet, *, graph: str, version: str, roles: Collection[str]
+        self,
+        families: MetricSet,
+        *,
+        graph: str,
+        version: str,
+        roles: Collection[str],
+        max_rewrites: int | None = None,
     ) -> None:
         self.families = families
         self._graph = graph
@@ -64,10 +72,9 @@ class TurnMetrics:
         self._answered_after_drift = counters[names.ANSWERED_AFTER_DRIFT].labels(graph)
         self._recursion_errors = counters[names.RECURSION_ERRORS].labels(graph)
         self._conflicts = counters[names.TERMINAL_CONFLICTS].labels(graph)
-        self._similarities = {
-            attempt: histograms[names.REWRITE_SIMILARITY].labels(graph, attempt)
-            for attempt in names.REWRITE_ATTEMPTS
-        }
+        self._similarities: dict[str, Histogram] = {}
+        for attempt in _reachable(max_rewrites):
+            self._similarity(attempt)
         self._scores = {
             grade: histograms[names.CHUNK_SCORE].labels(*versioned, grade)
             for grade in (names.GRADES if names.GRADE in roles else (names.NONE,))
@@ -125,6 +132,8 @@ class TurnMetrics:
         if steps_needed is not None:
             self._limits[names.RECURSION_STEPS_NEEDED] = steps_needed
         self._show_limits()
+        for attempt in _reachable(budget):
+            self._similarity(attempt)
 
     def _show_limits(self) -> None:
         for name, limit in tuple(self._limits.items()):
@@ -163,7 +172,7 @@ class TurnMetrics:
             is_swap = retrieval.effect == names.SAME_CHUNKS_AND_SCORES
             self._rewrites[retrieval.effect, attempt].inc(1, exemplar if is_swap else None)
         if retrieval.attempt > 0 and retrieval.similarity is not None:
-            self._similarities[attempt].observe(retrieval.similarity)
+            self._similarity(attempt).observe(retrieval.similarity)
         for verdict, grade in ((True, names.PASS), (False, names.FAIL)):
             if count := retrieval.grades.count(verdict):
                 self._grades[grade, attempt].inc(count)
@@ -190,6 +199,14 @@ class TurnMetrics:
             )
         return child
 
+    def _similarity(self, attempt: str) -> Histogram:
+        """Return the histogram of an attempt; one beyond the bound is made when it comes."""
+        child = self._similarities.get(attempt)
+        if child is None:
+            family = self.families.histograms[names.REWRITE_SIMILARITY]
+            child = self._similarities[attempt] = family.labels(self._graph, attempt)
+        return child
+
     def _children(
         self, name: str, fixed: tuple[str, ...] | None, ends: tuple[tuple[str, ...], ...]
     ) -> dict[tuple[str, ...], Counter]:
@@ -198,6 +215,15 @@ class TurnMetrics:
             return {}
         family = self.families.counters[name]
         return {end: family.labels(*fixed, *end) for end in ends}
+
+
+def _reachable(max_rewrites: int | None) -> tuple[str, ...]:
+    """Return the attempts of rewrites within a bound; all when it is not known.
+
+    A histogram has twelve series for each, and no alert waits for one that was 0 before.
+    """
+    is_known = max_rewrites is not None and max_rewrites < len(names.REWRITE_ATTEMPTS)
+    return names.REWRITE_ATTEMPTS[:-1] if is_known else names.REWRITE_ATTEMPTS
 
 
 def _known_failure(failure: tuple[str, str]) -> tuple[str, str]:

@@ -20,8 +20,8 @@ from agent.memory.notes import SqlNotes
 from agent.memory.store import STORE_SECONDS, Size, reason, strict_serializer, taken
 
 WRITER_SECONDS: Final = 4.0
-"""Longest wait for another process that writes; chosen by us: one takes milliseconds, and with
-eight at once on a machine that had four times the work of its cores one waited for 2 s."""
+"""Longest wait for other processes that write; chosen by us: one takes milliseconds, but SQLite
+serves those who wait in no order."""
 _SIZE: Final = """
     SELECT (SELECT count(DISTINCT thread_id) FROM checkpoints), page_count * page_size
     FROM pragma_page_count(), pragma_page_size()
