@@ -21,12 +21,13 @@ from dashboards.special_conditions import FellSilent
 
 Criterion = dict[str, Any]
 """`measure` names what is counted: a signal, else the failure itself. A share criterion holds when,
-in one of its `windows` (and in the `burst_seconds` at their end, where given), the lower end of the
+in one of its `windows` (and in the `burst_seconds` at its end, where given), the lower end of the
 Wilson interval at `z` standard errors (0: the share itself) is above the limit, from at least
-`min_events` of `min_total`. With `rise` the limit follows from the usual share of the past:
-`max(b + add, odds * b / (1 - b + odds * b))`, where b is the share in the `baseline_seconds` before
-the last `delay_seconds`, with `weight` turns at `expected` added. A `silence` criterion holds when
-one of its windows is empty and held more than `more_than` events `period_seconds` earlier."""
+`min_events` of `min_total`. With `rise` the limit follows from the usual share b of the past,
+`max(b + add, odds * b / (1 - b + odds * b))`: that of the `baseline_seconds` before the last
+`delay_seconds`, with `weight` pseudo-events at `expected` added. A criterion with `more_than` holds
+when one of its `windows`, in seconds, is empty and held more events than that `period_seconds`
+earlier."""
 
 
 @singledispatch
@@ -95,12 +96,14 @@ def _(condition: Burns, settings: Settings, failure: str) -> list[Criterion]:
 
 @criteria.register
 def _(_condition: FellSilent, settings: Settings, failure: str) -> list[Criterion]:
-    silence = {
-        "windows": [_window(settings, window, None) for window in settings.windows],
-        "more_than": settings.traffic_expected,
-        "period_seconds": settings.period * settings.time_scale,
-    }
-    return [{"measure": failure, "silence": silence}]
+    return [
+        {
+            "measure": failure,
+            "windows": [settings.range_seconds(window) for window in settings.windows],
+            "more_than": settings.traffic_expected,
+            "period_seconds": settings.period * settings.time_scale,
+        }
+    ]
 
 
 def _surely(
@@ -128,4 +131,5 @@ def _plain(measure: str, windows: list[dict[str, Any]], *, min_events: int) -> C
 
 
 def _window(settings: Settings, window: float, limit: float | None) -> dict[str, Any]:
-    return {"seconds": settings.range_seconds(window), "limit": limit, "burst_seconds": None}
+    rounded = None if limit is None else round(limit, 10)
+    return {"seconds": settings.range_seconds(window), "limit": rounded, "burst_seconds": None}

@@ -658,7 +658,7 @@ PROBE_ABSENT: Final = Failure(
             "ever probed. The waiting time outlasts a restart.",
         ),
     ),
-    panel=Panel(id=123, title="Services probed", unit="count"),
+    panel=Panel(id=123, title="Services that lost their prober", unit="count"),
     meaning="`loopscope probe` has stopped, or is scraped no more, or under another job than its "
     "service.",
     diagnosis=(

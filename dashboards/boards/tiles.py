@@ -15,7 +15,7 @@ from dashboards.boards.style import NUMBER, SHARE, fixed, state_names, steps
 from dashboards.boards.targets import Query
 from dashboards.failure import Failure
 from dashboards.signals import Signal
-from dashboards.special_conditions import FellSilent, NoRoom, Vanished
+from dashboards.special_conditions import FellSilent, NoRoom, ProberGone, Vanished
 
 
 def tile(failure: Failure, queries: Queries) -> stat.Panel:
@@ -87,7 +87,7 @@ def _value(failure: Failure, queries: Queries) -> tuple[str, str]:
     if isinstance(condition, FellSilent):
         return f"max({queries.recorded(traffic(queries), window)})", NUMBER
     value = condition.value(queries.rules)
-    if isinstance(condition, (NoRoom, Vanished)):
+    if isinstance(condition, (NoRoom, ProberGone, Vanished)):
         return f"count({value}) or vector(0)", NUMBER
     return f"max({value})", SHARE if condition.shows == "share" else NUMBER
 

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import cycle, zip_longest
 from pathlib import Path
 
+import httpx
 from native_servers import answers, free_port, need, running, wait_until
 from prometheus_client import CollectorRegistry, start_http_server
 
+from agent.api import create_app
 from agent.compose import Composition
+from agent.conversing import Conversing
 from agent.faults.catalogue import FAULTS, read_fault
 from agent.faults.chance import Chance
 from agent.faults.chat import ChatFault, faulty_chat
 from agent.faults.requests import asks_for, wanders
+from agent.http.callers import Callers
+from agent.memory.local import LocalStore
+from agent.memory.memory import Memory
+from agent.probing.asking import HttpProbe
+from agent.probing.known import KnownQuestion, known_questions
+from agent.probing.rounds import rounds
 from agent.service import SupportAgent
 from agent.settings import Settings as AgentSettings
 from dashboards import prometheus_rules
 from dashboards.render.source import Prometheus
 from dashboards.settings import Settings, load_settings
 from dashboards.stack import parts, render
-from telemetry import names
+from telemetry import names, synthetic_turns
+from telemetry.probe_metrics import ProbeMetrics
 
 SETTINGS = load_settings(scrape_interval="1s", time_scale=1 / 200, latency_seconds=0.5)
 """Windows of 4.5 s, 18 s and 108 s; what takes longer than half a second is slow."""
@@ -56,10 +67,10 @@ def live(home: Path) -> Iterator[Live]:
     start = time.time()
     agents = {FAULTY: _faulty_agent(), GOLDEN: _golden_agent()}
     with ExitStack() as open_parts:
-        ports = {"prometheus": free_port()}
-        for job, (registry, _) in agents.items():
+        ports = {"prometheus": [free_port()]}
+        for job, registry in [(job, each) for job, (all_, _) in agents.items() for each in all_]:
             server, thread = start_http_server(0, addr="127.0.0.1", registry=registry)
-            ports[job] = server.server_port
+            ports.setdefault(job, []).append(server.server_port)
             open_parts.callback(thread.join)
             open_parts.callback(server.server_close)
             open_parts.callback(server.shutdown)
@@ -83,7 +94,11 @@ def _composition(version: str, **settings: object) -> Composition:
     )
 
 
-def _golden_agent() -> tuple[CollectorRegistry, Callable[[], Iterator[None]]]:
+Job = tuple[tuple[CollectorRegistry, ...], Callable[[], Iterator[None]]]
+"""What a job's processes export, and how the questions are asked."""
+
+
+def _golden_agent() -> Job:
     """The published lab's agent, under a bound above the one that does."""
     composition = _composition("lab", max_rewrites=GOLDEN_BOUND)
     agent = composition.default_agent
@@ -95,22 +110,50 @@ def _golden_agent() -> tuple[CollectorRegistry, Callable[[], Iterator[None]]]:
             feedback.give(next(verdicts), trace_id=None, span_id=None)
             yield _ask_all(composition, agent)
 
-    return composition.registry, ask
+    return (composition.registry,), ask
 
 
-def _faulty_agent() -> tuple[CollectorRegistry, Callable[[], Iterator[None]]]:
-    """A sound version, and one with each fault: all are there, at 0, before the first scrape."""
+def _faulty_agent() -> Job:
+    """A sound version, and one with each fault: all are there, at 0, before the first scrape.
+
+    A prober beside them sees the index go bad.
+    """
     composition = _composition("1.0")
     faulty = [
         *(_with_fault(composition, name) for name in sorted(FAULTS.keys() - NOT_OF_THE_AGENT)),
         *_more_agents(composition),
     ]
 
+    questions, registry = known_questions(composition.golden), CollectorRegistry()
+    books = ProbeMetrics(registry, {each.id: (each.expected, each.reachable) for each in questions})
+    bad_index = _with_fault(composition, "index-regression")
+
     def ask() -> Iterator[None]:
+        yield asyncio.run(_probe(questions, books, [composition.default_agent, bad_index]))
         for agent in (composition.default_agent, *faulty):
             yield _ask_all(composition, agent, rounds=FAULTY_ROUNDS)
 
-    return composition.registry, ask
+    return (composition.registry, registry), ask
+
+
+async def _probe(
+    questions: Sequence[KnownQuestion], books: ProbeMetrics, agents: Sequence[SupportAgent]
+) -> None:
+    """Make rounds through the service: the first two with the first agent, two with the last."""
+    asked = [agents[0]]
+    app = create_app(
+        Conversing(lambda: asked[-1], Memory(LocalStore())), lambda _: (b"", ""),
+        callers=Callers({}, "key"), apart=synthetic_turns,
+    )  # fmt: skip
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as client:
+        ask = HttpProbe("http://service", "key", timeout_seconds=60, client=client)
+        every = 2 * SETTINGS.scrape_interval
+        async with aclosing(rounds(questions, ask, books, every_seconds=every)) as made:
+            async for each in made:
+                if each.number == 2:
+                    asked.append(agents[-1])
+                if each.number == 4:
+                    break
 
 
 def _with_fault(composition: Composition, name: str) -> SupportAgent:
@@ -172,17 +215,17 @@ def _ask_all(composition: Composition, agent: SupportAgent, *, rounds: int = 1) 
 
 
 @contextmanager
-def _prometheus(home: Path, ports: dict[str, int]) -> Iterator[str]:
+def _prometheus(home: Path, ports: dict[str, list[int]]) -> Iterator[str]:
     rules = home / "rules"
     for path, text in prometheus_rules.files(SETTINGS).items():
         file = rules / Path(path).name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     place = render.Place(
-        targets={job: [f"127.0.0.1:{port}"] for job, port in ports.items()},
+        targets={job: [f"127.0.0.1:{port}" for port in each] for job, each in ports.items()},
         alertmanager="127.0.0.1:9", rules=str(rules / "*.yml"), notifications="http://127.0.0.1:9/",
     )  # fmt: skip
-    config, listen = home / "prometheus.yml", f"127.0.0.1:{ports['prometheus']}"
+    config, listen = home / "prometheus.yml", f"127.0.0.1:{ports['prometheus'][0]}"
     config.write_text(render.prometheus(place, SETTINGS), encoding="utf-8")
     flags = parts.prometheus_flags(config=str(config), data=str(home / "data"), listen=listen)
     with running([need("prometheus"), *flags], home / "prometheus.log"):
