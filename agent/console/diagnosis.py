@@ -1,27 +1,24 @@
-"""The state of each known failure, counted from turn records or asked of Prometheus."""
+"""The state of each known failure by the turn records: the guide's criteria, applied to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
-from urllib.parse import quote
+from functools import cached_property
+from typing import Final
 
 from agent.console import words
-from agent.console.guide import GuideAlert, GuideFailure
+from agent.console.guide import (
+    GuideAlert,
+    GuideFailure,
+    ShareCriterion,
+    SilenceCriterion,
+)
+from agent.console.measures import MEASURES, Turns
 from agent.review.estimate import wilson
-from telemetry.fetch import FetchError, fetch
 from telemetry.records import RecordReader, Selection
 
-WINDOWS: Final[Mapping[str, int]] = {"15 min": 900, "1 h": 3_600, "6 h": 21_600}
-"""As of the guide's rules, seconds."""
-SURE_Z: Final = 3.0
-"""Standard errors of the guide's intervals."""
-MIN_EVENTS: Final = 5
-MIN_TOTAL: Final = 10
-"""The guide says nothing of fewer."""
-PROMETHEUS_SECONDS: Final = 5.0
+RANK: Final = {"unknown": -1, "quiet": 0, "pending": 1, "ticket": 2, "page": 3}
+"""Level of a state -> how much it matters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,186 +26,188 @@ class State:
     """One failure now."""
 
     level: str
-    """`page`, `ticket`, `quiet`, `unknown`."""
+    """One of `RANK`; `pending` is what an alert is that waits whether it lasts."""
     signal: str
     """What was measured, in words."""
     threshold: str
-    seen_by: str
+    seen_by: str = ""
     """Where it comes from, when it is only there; else empty."""
+    since: float | None = None
+    """Unix time, seconds, at which the alert became active, where that is known."""
+    where: str = ""
+    """The services that it is about, where that is told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Turns of one window by what happened in them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What one criterion says."""
 
-    by_end: Mapping[tuple[str, str], int]
-    """(outcome, last grade) -> turns."""
-    findings: Mapping[str, int]
-    rewritten: int
-    """Turns with a rewrite."""
-    rewritten_twice: int
-
-    def ended(self, *outcomes: str, last_grade: str | None = None) -> int:
-        """Return how many turns ended so; without outcomes, all."""
-        return sum(
-            turns
-            for (outcome, grade), turns in self.by_end.items()
-            if (not outcomes or outcome in outcomes) and last_grade in (None, grade)
-        )
+    holds: bool
+    signal: str
+    threshold: str
+    longest: float = 0.0
+    """Seconds of its longest window; 0 where a window without a turn tells something."""
+    nearness: float = 0.0
+    """Share by limit, of the window where it is largest."""
 
 
-Signal = Callable[[Counts], tuple[int, int]]
-"""Counts -> (turns that show the failure, turns that could)."""
-SIGNALS: Final[Mapping[str, Signal]] = {
-    "silent_rejection": lambda c: (c.ended("off_topic"), c.ended()),
-    "runaway_loop": lambda c: (c.ended("recursion_limit"), c.ended()),
-    "budget_checked_first": lambda c: (
-        c.ended("no_results", last_grade="pass"), c.ended("no_results")),
-    "synonym_swap": lambda c: (c.findings.get("synonym_swap", 0), c.rewritten),
-    "rewrite_drift": lambda c: (c.findings.get("rewrite_drift", 0), c.rewritten_twice),
-    "no_results_jump": lambda c: (
-        c.ended("no_results"), c.ended("answered", "no_results", "gave_up")),
-    "answered_without_evidence": lambda c: (
-        c.ended("answered", last_grade="fail"), c.ended("answered")),
-    "revise_at_cap": lambda c: (
-        c.findings.get("revise_at_cap", 0), c.ended("answered", "gave_up")),
-    "turn_errors": lambda c: (c.ended("error"), c.ended()),
-}  # fmt: skip
-"""What turn records tell of a failure: turns, where the guide's metrics may count rewrites."""
-COUNTED: Final = {
-    "synonym_swap": "turns with a synonym swap, of turns that rewrote",
-    "rewrite_drift": "turns that drifted, of turns with two rewrites",
-}
-SHOWN_BY: Final[Mapping[str, Selection]] = {
-    "silent_rejection": Selection(outcome="off_topic"),
-    "runaway_loop": Selection(outcome="recursion_limit"),
-    "budget_checked_first": Selection(outcome="no_results", last_grade="pass"),
-    "synonym_swap": Selection(finding="synonym_swap"),
-    "rewrite_drift": Selection(finding="rewrite_drift"),
-    "no_results_jump": Selection(outcome="no_results"),
-    "answered_without_evidence": Selection(outcome="answered", last_grade="fail"),
-    "revise_at_cap": Selection(finding="revise_at_cap"),
-    "score_not_rising": Selection(finding="score_not_rising"),
-    "stale_critique": Selection(finding="stale_critique"),
-    "turn_errors": Selection(outcome="error"),
-}
-"""The turns that show a failure."""
+class RecordedStates:
+    """The states at one moment.
 
-
-def counts(reader: RecordReader, since: float) -> Counts:
-    """Return the turns begun since a time (Unix, seconds), by what happened in them.
-
-    Raises:
-        TelemetryError: The records cannot be read.
-    """
-    ends = reader.aggregate(["outcome", "last_grade"], Selection(since=since))
-    found = reader.aggregate(["finding"], Selection(since=since))
-    return Counts(
-        by_end={(str(g.key[0]), str(g.key[1])): g.turns for g in ends},
-        findings={str(g.key[0]): g.turns for g in found},
-        rewritten=reader.count(Selection(since=since, min_rewrites=1)),
-        rewritten_twice=reader.count(Selection(since=since, min_rewrites=2)),
-    )
-
-
-def from_records(failure: GuideFailure, by_window: Mapping[str, Counts]) -> State:
-    """Return a failure's state by the turn records.
+    Every method may raise what `RecordReader` raises.
 
     Args:
-        failure: Of the guide.
-        by_window: The counts of `WINDOWS`, by their names.
+        reader: Of the records.
+        now: Unix time, seconds.
     """
-    measure = SIGNALS.get(failure.slug)
-    threshold = "; ".join(_threshold(alert) for alert in failure.alerts[:2])
-    if measure is None:
-        return State(level="unknown", signal="–", threshold=threshold, seen_by="metrics only")
-    seen = [
-        (_level(failure.alerts, events, total), events / total if total else 0.0, events, total, w)
-        for w, counted in by_window.items()
-        for events, total in [measure(counted)]
+
+    def __init__(self, reader: RecordReader, now: float) -> None:
+        self._reader = reader
+        self._now = now
+        self._stretches: dict[tuple[float, float], Turns] = {}
+
+    def of(self, failure: GuideFailure) -> State:
+        """Return a failure's state: that of its alert that says most."""
+        found = [
+            (alert, self._criterion(criterion, failure, alert))
+            for alert in failure.alerts
+            for criterion in alert.criteria
+            if isinstance(criterion, SilenceCriterion) or criterion.measure in MEASURES
+        ]
+        if not found:
+            return State(level="unknown", signal="–", threshold="", seen_by="metrics only")
+        threshold = "; ".join(list(dict.fromkeys(one.threshold for _, one in found))[:2])
+        longest = max(one.longest for _, one in found)
+        if longest and not self._turns(longest).ended():
+            signal = f"no turn in {words.span(longest)}"
+            return State(level="unknown", signal=signal, threshold=threshold)
+        level, worst = max(
+            ((alert.severity if one.holds else "quiet", one) for alert, one in found),
+            key=lambda pair: (RANK[pair[0]], pair[1].nearness),
+        )
+        return State(level=level, signal=worst.signal, threshold=threshold)
+
+    def _criterion(
+        self, criterion: ShareCriterion | SilenceCriterion, failure: GuideFailure, alert: GuideAlert
+    ) -> _Found:
+        if isinstance(criterion, SilenceCriterion):
+            return self._silence(criterion, alert)
+        return self._share(criterion, failure.edges.get(criterion.measure, 0.0), alert)
+
+    def _share(self, criterion: ShareCriterion, edge: float, alert: GuideAlert) -> _Found:
+        limits = _limits(criterion, *self._past(criterion, edge))
+        looks = []
+        for window, limit in zip(criterion.windows, limits, strict=True):
+            events, total = self._counted(criterion.measure, edge, window.seconds)
+            share = events / total if total else 0.0
+            signal = f"{words.share(share if total else None)} ({events:,} of {total:,}) in "
+            looks.append(
+                (
+                    self._is_above(criterion, limit, events, total)
+                    and (window.burst_seconds is None
+                         or self._bursts(criterion, edge, window.burst_seconds, limit)),
+                    share / limit if limit else share,
+                    total,
+                    -window.seconds,  # of equal ones the shortest
+                    signal + words.span(window.seconds),
+                )
+            )  # fmt: skip
+        holds, nearness, *_, signal = max(looks)
+        return _Found(
+            holds=holds,
+            signal=signal,
+            threshold=_threshold(criterion, alert.severity, limits),
+            longest=max(window.seconds for window in criterion.windows),
+            nearness=nearness,
+        )
+
+    def _past(self, criterion: ShareCriterion, edge: float) -> tuple[int, int]:
+        """Return what the limit follows from: what the past held."""
+        rise = criterion.rise
+        if rise is None:
+            return 0, 0
+        past = self._turns(rise.delay_seconds + rise.baseline_seconds, rise.delay_seconds)
+        return MEASURES[criterion.measure].count(past, edge)
+
+    def _counted(self, measure: str, edge: float, seconds: float) -> tuple[int, int]:
+        return MEASURES[measure].count(self._turns(seconds), edge)
+
+    def _is_above(self, criterion: ShareCriterion, limit: float, events: int, total: int) -> bool:
+        if events < criterion.min_events or total < max(criterion.min_total, 1):
+            return False
+        return wilson(min(events / total, 1.0), total, criterion.z)[0] > limit
+
+    def _bursts(self, criterion: ShareCriterion, edge: float, seconds: float, limit: float) -> bool:
+        events, total = self._counted(criterion.measure, edge, seconds)
+        return total > 0 and events / total > limit
+
+    def _silence(self, criterion: SilenceCriterion, alert: GuideAlert) -> _Found:
+        silent = [
+            seconds
+            for seconds in criterion.windows
+            if not self._turns(seconds).ended() and self._was_busy(criterion, seconds)
+        ]
+        threshold = _silence_threshold(criterion, alert.severity)
+        return _Found(holds=bool(silent), signal=self._last_turn, threshold=threshold)
+
+    def _was_busy(self, criterion: SilenceCriterion, seconds: float) -> bool:
+        """Whether the stretch held turns a period ago; in a younger store, just before."""
+        period = criterion.period_seconds
+        has_past = self._reader.count(Selection(until=self._now - period)) > 0
+        before = period if has_past else seconds
+        return self._turns(before + seconds, before).ended() > criterion.more_than
+
+    @cached_property
+    def _last_turn(self) -> str:
+        newest = self._reader.list(limit=1).records
+        if not newest:
+            return "no turn"
+        return f"last turn {words.span(max(self._now - newest[0].started_at, 0.0))} ago"
+
+    def _turns(self, seconds: float, before: float = 0.0) -> Turns:
+        """Return the turns of the last seconds, without the `before` last ones."""
+        key = (seconds, before)
+        if key not in self._stretches:
+            until = self._now - before if before else None
+            self._stretches[key] = Turns(self._reader, self._now - seconds, until)
+        return self._stretches[key]
+
+
+def _limits(criterion: ShareCriterion, events: int, total: int) -> list[float]:
+    """Return the limit of each window, for what the past held."""
+    rise = criterion.rise
+    if rise is not None:
+        return [rise.limit(events, total)] * len(criterion.windows)
+    return [window.limit or 0.0 for window in criterion.windows]
+
+
+def usual_threshold(alert: GuideAlert) -> str:
+    """Return when an alert fires, in words; where it depends on the past, for the usual one."""
+    told = [
+        _silence_threshold(criterion, alert.severity)
+        if isinstance(criterion, SilenceCriterion)
+        else _threshold(
+            criterion,
+            alert.severity,
+            _limits(criterion, 0, 0),
+        )
+        for criterion in alert.criteria
     ]
-    level, share, events, total, window = max(seen, key=lambda s: (_RANK[s[0]], s[1], s[3]))
-    worst = f"{words.share(share if total else None)} ({events:,} of {total:,}) in {window}"
-    if not any(counted.ended() for counted in by_window.values()):
-        return State(level="unknown", signal="no turn in 6 h", threshold=threshold, seen_by="")
-    return State(level=level, signal=worst, threshold=threshold, seen_by="")
+    return " or ".join(told) or f"{alert.severity}: see its rule"
 
 
-_RANK: Final = {"unknown": -1, "quiet": 0, "ticket": 1, "page": 2}
+def _silence_threshold(criterion: SilenceCriterion, severity: str) -> str:
+    return f"{severity}: none in a stretch that held more than {criterion.more_than:g} before"
 
 
-def _level(alerts: Sequence[GuideAlert], events: int, total: int) -> str:
-    found = "quiet"
-    for alert in alerts:
-        if alert.limit is not None:
-            fires = (
-                events >= MIN_EVENTS
-                and total >= MIN_TOTAL
-                and wilson(events / total, total, SURE_Z)[0] > alert.limit
-            )
-        else:
-            fires = alert.shows == "count" and events > 0
-        if fires and _RANK[alert.severity] > _RANK[found]:
-            found = alert.severity
-    return found
-
-
-def _threshold(alert: GuideAlert) -> str:
-    if alert.limit is not None:
-        return f"{alert.severity} surely above {alert.limit * 100:g} %"
-    return (
-        f"{alert.severity} at the first"
-        if alert.shows == "count"
-        else f"{alert.severity}: see its rule"
+def _threshold(criterion: ShareCriterion, severity: str, limits: list[float]) -> str:
+    if criterion.min_events == 1:
+        return f"{severity} at the first"
+    sure = "surely above" if criterion.z else "above"
+    if len(set(limits)) == 1:
+        return f"{severity} {sure} {words.percent(limits[0])}"
+    told = " or ".join(
+        f"{words.percent(limit)} in {words.span(window.seconds)}"
+        for window, limit in zip(criterion.windows, limits, strict=True)
     )
-
-
-def from_prometheus(failures: Sequence[GuideFailure], url: str) -> dict[str, State]:
-    """Return the state of every failure by Prometheus: its alerts and their values.
-
-    Args:
-        failures: Of the guide.
-        url: Base URL of Prometheus.
-
-    Raises:
-        FetchError: It does not answer.
-    """
-    firing = {
-        series["metric"].get("alertname"): series["metric"].get("alertstate")
-        for series in _query(url, 'ALERTS{alertname=~"Rag.*"}')
-    }
-    with ThreadPoolExecutor(8) as pool:
-        values = list(pool.map(lambda f: _value(url, f.alerts[0]), failures))
-    return {
-        failure.slug: State(
-            level=_worst(failure, firing),
-            signal=value,
-            threshold="; ".join(_threshold(alert) for alert in failure.alerts[:2]),
-            seen_by="",
-        )
-        for failure, value in zip(failures, values, strict=True)
-    }
-
-
-def _worst(failure: GuideFailure, firing: Mapping[Any, Any]) -> str:
-    levels = [a.severity for a in failure.alerts if firing.get(a.name) == "firing"]
-    return max(levels, key=_RANK.__getitem__, default="quiet")
-
-
-def _value(url: str, alert: GuideAlert) -> str:
-    try:
-        numbers = [float(series["value"][1]) for series in _query(url, alert.value)]
-    except FetchError:
-        return "the query failed"
-    if not numbers:
-        return "no series"
-    return words.share(max(numbers)) if alert.shows == "share" else f"{max(numbers):,.4g}"
-
-
-def _query(url: str, promql: str) -> list[dict[str, Any]]:
-    address = f"{url.rstrip('/')}/api/v1/query?query={quote(promql)}"
-    reply = fetch(address, timeout_seconds=PROMETHEUS_SECONDS).json()
-    try:
-        return list(reply["data"]["result"])
-    except (KeyError, TypeError) as error:
-        raise FetchError(f"{url} is no Prometheus", "Check LOOPSCOPE_PROMETHEUS_URL.") from error
+    return f"{severity} {sure} {told}"

@@ -85,6 +85,19 @@ def seconds(value: float) -> str:
     return f"{value:.2f} s" if value < 60 else f"{value / 60:.1f} min"
 
 
+def span(value: float) -> str:
+    """Return a stretch of time as a person says it: `15 min`, `6 h`, `3 d`."""
+    for length, unit in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
+        if value >= length:
+            return f"{value / length:.3g} {unit}"
+    return f"{value:.0f} s"
+
+
+def percent(value: float) -> str:
+    """Return a limit of 0 to 1 in per cent, without zeros at its end."""
+    return f"{round(value * 100, 1):g} %"
+
+
 def share(value: float | None) -> str:
     """Return a share of 0 to 1 in per cent; a dash for one of nothing."""
     return "–" if value is None else f"{value * 100:.1f} %"

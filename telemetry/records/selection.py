@@ -38,6 +38,9 @@ class Selection:
     """Unix time, seconds; turns that began before."""
     min_rewrites: int | None = None
     min_drafts: int | None = None
+    min_failed_calls: int | None = None
+    min_failed_retrievals: int | None = None
+    min_failed_judgements: int | None = None
     longer_than: float | None = None
     """Seconds that a turn took at least, these not included."""
 
@@ -50,6 +53,12 @@ _MATCHED: Final = tuple(
     if field.name in COLUMNS and field.name != "conversation_id"
 )
 """Fields of a selection that are columns to be equal to, or among, the given values."""
+_AT_LEAST: Final = {
+    field.name: field.name.removeprefix("min_")
+    for field in fields(Selection)
+    if field.name.startswith("min_")
+}
+"""Field of a selection -> column that is at least the given number."""
 
 
 class Where:
@@ -72,10 +81,10 @@ class Where:
             self.add(f"{self.id} >= ?", first_id(selection.since))
         if selection.until is not None:
             self.add(f"{self.id} < ?", first_id(selection.until))
-        if selection.min_rewrites is not None:
-            self.add("turns.rewrites >= ?", selection.min_rewrites)
-        if selection.min_drafts is not None:
-            self.add("turns.drafts >= ?", selection.min_drafts)
+        for name, column in _AT_LEAST.items():
+            least = getattr(selection, name)
+            if least is not None:
+                self.add(f"turns.{column} >= ?", least)
         if selection.longer_than is not None:
             self.add("turns.duration_seconds > ?", selection.longer_than)
 

@@ -5,23 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from nicegui import events, ui
 
 from agent.console import words
-from agent.console.diagnosis import (
-    COUNTED,
-    SHOWN_BY,
-    WINDOWS,
-    State,
-    counts,
-    from_prometheus,
-    from_records,
-)
+from agent.console.diagnosis import RANK, RecordedStates, State
+from agent.console.firing import prometheus_states
 from agent.console.frame import chip, frame, note, text
 from agent.console.gate import NO_TURNS, turns_for
-from agent.console.guide import GuideFailure, guide
+from agent.console.guide import GuideAlert, GuideFailure, guide
+from agent.console.measures import MEASURES, Measure
 from agent.console.sources import Sources
 from telemetry.errors import RecordsMissingError, TelemetryError
 from telemetry.fetch import FetchError
@@ -36,6 +31,7 @@ LAST_TURNS: Final = 5
 _STATES: Final = {
     "page": ("Firing: page", "firing"),
     "ticket": ("Firing: ticket", "watch"),
+    "pending": ("Pending", "watch"),
     "quiet": ("Quiet", "ok"),
     "unknown": ("Not known", ""),
 }
@@ -50,13 +46,26 @@ def build(sources: Sources, caller: str) -> None:
             _Diagnosis(sources, reader).draw()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What one look at all failures found."""
+
+    states: Mapping[str, State] = field(default_factory=dict)
+    source: str = ""
+    """Who tells, in words."""
+    trouble: str = ""
+    """Why it is not the one that was asked first."""
+
+
 class _Diagnosis:
     """The list in one tab; drawn anew when a state changed."""
 
     def __init__(self, sources: Sources, reader: RecordReader | None) -> None:
         self._url = sources.settings.prometheus_url
         self._reader = reader
-        self._states: Mapping[str, State] = {}
+        self._shown = _Look()
+        self._open: set[str] = set()
+        """Slugs of the failures that are unfolded."""
 
     def draw(self) -> None:
         self._said = text("", "soft small").props('role="status"')
@@ -65,96 +74,140 @@ class _Diagnosis:
 
     async def _look(self) -> None:
         try:
-            states = await asyncio.to_thread(self._now)
+            look = await asyncio.to_thread(self._now)
         except RecordsMissingError:
             self._problem(NO_TURNS)
-        except (FetchError, TelemetryError) as error:
-            fix = f". {error.fix}" if isinstance(error, FetchError) else ""
-            self._problem(f"{error}{fix}")
+        except FetchError as error:
+            self._problem(f"{error}. {error.fix}")
+        except TelemetryError as error:
+            self._problem(str(error))
         else:
-            source = f"Prometheus at {self._url}" if self._url else "the turn records"
-            self._said.say(f"From {source}, at {words.moment(time.time())}.")
-            if states != self._states:
-                self._states = states
+            self._said.say(f"From {look.source}, at {words.moment(time.time())}.")
+            if look != self._shown:
+                self._shown = look
                 self._draw_states()
 
-    def _now(self) -> Mapping[str, State]:
+    def _now(self) -> _Look:
+        trouble = ""
         if self._url is not None:
-            return from_prometheus(guide(), self._url)
+            try:
+                states = prometheus_states(guide(), self._url)
+                return _Look(states=states, source=f"Prometheus at {self._url}")
+            except FetchError as error:
+                if self._reader is None:
+                    raise
+                trouble = (
+                    f"Prometheus does not tell: {error}. {error.fix} Until it does, the turn "
+                    "records are shown."
+                )
         assert self._reader is not None
-        now = time.time()
-        windows = {name: counts(self._reader, now - length) for name, length in WINDOWS.items()}
-        return {failure.slug: from_records(failure, windows) for failure in guide()}
+        recorded = RecordedStates(self._reader, time.time())
+        states = {failure.slug: recorded.of(failure) for failure in guide()}
+        return _Look(states=states, source="the turn records", trouble=trouble)
 
     def _problem(self, said: str) -> None:
         self._box.clear()
-        self._states = {}
+        self._shown = _Look()
         with self._box:
             note(said, is_bad=said != NO_TURNS)
 
     def _draw_states(self) -> None:
         self._box.clear()
-        order = {"page": 0, "ticket": 1, "quiet": 2, "unknown": 3}
-        ranked = sorted(guide(), key=lambda f: order[self._states[f.slug].level])
-        unseen = [failure for failure in ranked if self._states[failure.slug].seen_by]
+        states = self._shown.states
+        ranked = sorted(guide(), key=lambda failure: -RANK[states[failure.slug].level])
+        told = [failure for failure in ranked if not states[failure.slug].seen_by]
+        untold = [failure for failure in ranked if states[failure.slug].seen_by]
         with self._box:
-            with ui.element("div").classes("panel list"):
-                for failure in ranked:
-                    if failure not in unseen:
-                        _draw_failure(failure, self._states[failure.slug], self._reader)
-            if unseen:
+            if self._shown.trouble:
+                note(self._shown.trouble, is_bad=True)
+            self._draw_list(told)
+            if untold and self._url is None:
                 text(ONLY_METRICS, "soft small").style("margin: 0 0 8px")
-                with ui.element("div").classes("panel list"):
-                    for failure in unseen:
-                        _draw_failure(failure, self._states[failure.slug], self._reader)
+            self._draw_list(untold)
+
+    def _draw_list(self, failures: list[GuideFailure]) -> None:
+        if failures:
+            with ui.element("div").classes("panel list"):
+                for failure in failures:
+                    self._draw_failure(failure, self._shown.states[failure.slug])
+
+    def _draw_failure(self, failure: GuideFailure, state: State) -> None:
+        said, kind = _STATES[state.level]
+        with ui.expansion(value=failure.slug in self._open).props("dense") as box:
+            with box.add_slot("header"), ui.element("div").classes("failure"):
+                with ui.element("div"):
+                    text(said, f"state {kind}")
+                    if state.since is not None:
+                        text(f"since {words.moment(state.since)}", "soft small")
+                    if state.where:
+                        text(f"in {state.where}", "soft small")
+                with ui.element("div"):
+                    text(failure.title, tag="b")
+                    text(failure.sentence, "soft small")
+                text(state.signal, "num small")
+                text(state.seen_by or state.threshold, "soft small")
+            inside = ui.element("div").classes("half").style("width: 100%; padding: 6px 0 14px")
+
+            def opened(event: events.ValueChangeEventArguments[bool]) -> None:
+                (self._open.add if event.value else self._open.discard)(failure.slug)
+                if event.value:
+                    self._fill(inside, failure)
+
+            box.on_value_change(opened)
+            if failure.slug in self._open:
+                self._fill(inside, failure)
+
+    def _fill(self, inside: ui.element, failure: GuideFailure) -> None:
+        """Draw what is unfolded, once: the turns of all failures would be many queries."""
+        if not inside.default_slot.children:
+            with inside:
+                _draw_steps(failure)
+                _draw_alerts(failure, self._reader)
 
 
-def _draw_failure(failure: GuideFailure, state: State, reader: RecordReader | None) -> None:
-    said, kind = _STATES[state.level]
-    with ui.expansion().props("dense") as box:
-        with box.add_slot("header"), ui.element("div").classes("failure"):
-            text(said, f"state {kind}")
-            with ui.element("div"):
-                text(failure.title, tag="b")
-                text(failure.sentence, "soft small")
-            text(state.signal, "num small")
-            text(state.seen_by or state.threshold, "soft small")
-        inside = ui.element("div").classes("half").style("width: 100%; padding: 6px 0 14px")
-
-        def opened(event: events.ValueChangeEventArguments[bool]) -> None:
-            if event.value and not inside.default_slot.children:
-                with inside:
-                    _draw_inside(failure, reader)
-
-        box.on_value_change(opened)
-
-
-def _draw_inside(failure: GuideFailure, reader: RecordReader | None) -> None:
+def _draw_steps(failure: GuideFailure) -> None:
     with ui.element("div"):
         text(failure.hurts, tag="p")
         text("First steps", tag="h2")
         with ui.element("ol").classes("plain"):
             for step in failure.first_steps:
                 text(step, tag="li")
-        text(f"Runbook: docs/runbooks/{failure.runbook}", "soft small mono")
+
+
+def _draw_alerts(failure: GuideFailure, reader: RecordReader | None) -> None:
     with ui.element("div"):
         text("Alerts", tag="h2")
         for alert in failure.alerts:
-            with ui.element("p").classes("small"):
-                chip(alert.severity, "bad" if alert.severity == "page" else "warn")
-                text(f" {alert.name}: {alert.condition}", tag="span")
-        if failure.slug in COUNTED:
-            text(f"Turn records count {COUNTED[failure.slug]}.", "soft small")
-        _draw_turns(failure, reader)
+            _draw_alert(alert)
+        measures = _measures(failure)
+        for measure, _ in measures:
+            if measure.counts:
+                text(f"Turn records count {measure.counts}.", "soft small")
+        if reader is not None and measures:
+            _draw_turns(measures[0], reader)
 
 
-def _draw_turns(failure: GuideFailure, reader: RecordReader | None) -> None:
-    selection = SHOWN_BY.get(failure.slug)
-    if selection is None or reader is None:
-        return
+def _draw_alert(alert: GuideAlert) -> None:
+    with ui.element("p").classes("small"):
+        chip(alert.severity, "bad" if alert.severity == "page" else "warn")
+        text(f" {alert.name}: {alert.condition} ", tag="span")
+        if alert.runbook_url.startswith(("http://", "https://")):
+            ui.link("Runbook", alert.runbook_url, new_tab=True)
+        else:
+            text(f"Runbook: {alert.runbook_url}", "mono", tag="span")
+
+
+def _measures(failure: GuideFailure) -> list[tuple[Measure, float]]:
+    """Return what records tell of a failure, each with the edge of the guide's signal."""
+    names = dict.fromkeys(c.measure for alert in failure.alerts for c in alert.criteria)
+    return [(MEASURES[n], failure.edges.get(n, 0.0)) for n in names if n in MEASURES]
+
+
+def _draw_turns(measured: tuple[Measure, float], reader: RecordReader) -> None:
+    measure, edge = measured
     text("Last turns that showed it", tag="h2")
     try:
-        records = reader.list(selection, limit=LAST_TURNS).records
+        records = reader.list(measure.shown_by(edge), limit=LAST_TURNS).records
     except TelemetryError as error:
         note(str(error), is_bad=True)
         return

@@ -1,91 +1,74 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from agent.console.diagnosis import COUNTED, SHOWN_BY, SIGNALS, Counts, from_records
-from agent.console.guide import GuideFailure, guide
+from agent.console.guide import GuideFailure, Rise, ShareCriterion, SilenceCriterion, guide
+from agent.console.measures import MEASURES
 
-BY_SLUG: Mapping[str, GuideFailure] = {failure.slug: failure for failure in guide()}
-
-
-REFUSED, ANSWERED = ("off_topic", "none"), ("answered", "pass")
-
-
-def counts(by_end: Mapping[tuple[str, str], int], **changes: object) -> Counts:
-    given = {"findings": {}, "rewritten": 0, "rewritten_twice": 0, **changes}
-    return Counts(by_end=by_end, **given)  # type: ignore[arg-type]  # a row's changes
+BY_SLUG: dict[str, GuideFailure] = {failure.slug: failure for failure in guide()}
 
 
 def test_what_records_tell_is_of_the_guide() -> None:
-    assert {*SIGNALS, *SHOWN_BY, *COUNTED} <= set(BY_SLUG)
+    named = {c.measure for f in guide() for alert in f.alerts for c in alert.criteria}
+
+    assert set(MEASURES) <= named
 
 
-def test_every_failure_that_records_tell_has_a_threshold_that_can_be_read() -> None:
-    unread = [
-        alert.name
-        for slug in SIGNALS
-        for alert in BY_SLUG[slug].alerts
-        if alert.shows == "share" and alert.limit is None
-    ]
+def test_records_tell_all_but_what_leaves_no_turn() -> None:
+    told = {
+        failure.slug
+        for failure in guide()
+        for alert in failure.alerts
+        for criterion in alert.criteria
+        if isinstance(criterion, SilenceCriterion) or criterion.measure in MEASURES
+    }
 
-    # a burn rate or a second condition beside the share: its ticket is a count, or it is a cause
-    assert set(unread) <= {
-        "RagRunawayLoopPage", "RagBudgetCheckedFirstPage", "RagAnsweredWithoutEvidencePage",
+    assert set(BY_SLUG) - told == {
+        "metrics_absent", "recursion_limit_low", "spans_dropped", "telemetry_errors",
+        "datasource_down", "probe_flipped", "probe_absent",
     }  # fmt: skip
 
 
-def test_limits_are_those_of_the_guide() -> None:
-    limits = {a.name: a.limit for f in guide() for a in f.alerts}
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("RagSynonymSwapTicket", {0.25}, id="a-fixed-limit"),
+        pytest.param("RagBudgetCheckedFirstPage", {0.1}, id="a-share-of-rare-events"),
+        pytest.param("RagRunawayLoopPage", {0.072, 0.03}, id="two-burn-rates"),
+        pytest.param("RagRunawayLoopTicket", {0.0}, id="at-the-first"),
+        pytest.param("RagSilentRejectionPage", {None}, id="from-the-past"),
+    ],
+)
+def test_limits_are_those_of_the_guide(name: str, expected: set[float | None]) -> None:
+    alert = next(a for f in guide() for a in f.alerts if a.name == name)
 
-    assert limits["RagSynonymSwapTicket"] == 0.25
-    assert limits["RagSilentRejectionPage"] == pytest.approx(0.3077)
+    limits = {
+        window.limit
+        for criterion in alert.criteria
+        if isinstance(criterion, ShareCriterion)
+        for window in criterion.windows
+    }
+
+    assert limits == expected
 
 
 @pytest.mark.parametrize(
-    ("slug", "counted", "level"),
+    ("events", "total", "expected"),
     [
-        pytest.param(
-            "silent_rejection",
-            counts({REFUSED: 60, ANSWERED: 40}),
-            "page",
-            id="most-turns-refused",
-        ),
-        pytest.param(
-            "silent_rejection",
-            counts({REFUSED: 8, ANSWERED: 92}),
-            "quiet",
-            id="the-usual-share",
-        ),
-        pytest.param("silent_rejection", counts({REFUSED: 4}), "quiet", id="too-few-to-say"),
-        pytest.param(
-            "runaway_loop",
-            counts({("recursion_limit", "fail"): 1, ANSWERED: 9}),
-            "ticket",
-            id="one-runaway-loop",
-        ),
-        pytest.param(
-            "budget_checked_first",
-            counts({("no_results", "pass"): 1}),
-            "ticket",
-            id="passed-chunk-thrown-away-once",
-        ),
-        pytest.param(
-            "synonym_swap",
-            counts({ANSWERED: 90}, rewritten=50, findings={"synonym_swap": 40}),
-            "ticket",
-            id="most-rewrites-are-swaps",
-        ),
-        pytest.param(
-            "turn_errors",
-            counts({("error", "none"): 50, ANSWERED: 50}),
-            "page",
-            id="half-of-the-turns-fail",
-        ),
-        pytest.param("silent_rejection", counts({}), "unknown", id="no-turn-at-all"),
-        pytest.param("spans_dropped", counts({ANSWERED: 9}), "unknown", id="records-cannot-tell"),
+        pytest.param(0, 0, 0.3077, id="without-a-past-the-expected-share"),
+        pytest.param(0, 100_000, 0.2002, id="what-never-happens-may-rise-by-the-share"),
+        pytest.param(500_000, 1_000_000, 0.8, id="what-is-usual-is-bounded-by-the-odds"),
     ],
 )
-def test_the_state_of_a_failure(slug: str, counted: Counts, level: str) -> None:
-    assert from_records(BY_SLUG[slug], {"1 h": counted}).level == level
+def test_a_limit_follows_from_the_past_as_in_the_rules(
+    events: int, total: int, expected: float
+) -> None:
+    criterion = BY_SLUG["silent_rejection"].alerts[0].criteria[0]
+    assert isinstance(criterion, ShareCriterion)
+    assert isinstance(criterion.rise, Rise)
+
+    assert criterion.rise.limit(events, total) == pytest.approx(expected, abs=5e-4)
+
+
+def test_the_objective_of_latency_is_told() -> None:
+    assert BY_SLUG["latency_objective"].edges == {"slow": 20.0}
