@@ -40,12 +40,19 @@ def board() -> Board:
             ),
             Row(
                 id=8,
-                title="Versions (limited by the variable Version)",
-                panels=(
-                    Placed(id=81, make=versions.answered_by_version, width=8, height=HEIGHT),
-                    Placed(id=82, make=versions.nothing_found_by_version, width=8, height=HEIGHT),
-                    Placed(id=83, make=watch.replicas, width=8, height=HEIGHT),
-                    Placed(id=84, make=watch.builds, width=24, height=6),
+                title="Canary: versions side by side (choose them in the variable Version)",
+                panels=tuple(
+                    Placed(id=place, make=make, width=width, height=HEIGHT)
+                    for place, make, width in (
+                        (85, versions.traffic_by_version, 8),
+                        (82, versions.nothing_found_by_version, 8),
+                        (86, versions.off_topic_by_version, 8),
+                        (87, versions.gone_wrong_by_version, 8),
+                        (88, versions.rewrote_by_version, 8),
+                        (81, versions.answered_by_version, 8),
+                        (83, watch.replicas, 8),
+                        (84, watch.builds, 16),
+                    )
                 ),
             ),
             _row(

@@ -8,7 +8,7 @@ from grafana_foundation_sdk.builders import timeseries
 
 from dashboards.boards.layout import Make
 from dashboards.boards.over_time import lines, stacked
-from dashboards.boards.queries import RATE, Queries, has, ratio
+from dashboards.boards.queries import RATE, Queries, has, ratio, share_by
 from dashboards.boards.style import PER_MINUTE, SHARE
 from dashboards.boards.targets import Query
 from telemetry import names
@@ -17,33 +17,70 @@ _OUTCOME: Final = names.LABEL_OUTCOME
 _VERSION: Final = names.LABEL_VERSION
 
 
-def _share_by_version(title: str, about: str, outcome: str) -> Make:
+_CHOSEN: Final = f'{_VERSION}=~"${_VERSION}"'
+_SEARCHED: Final = has(names.LABEL_RETRIEVED, names.YES)
+
+
+def _share_by_version(
+    title: str, about: str, *part: str, of: tuple[str, ...] = (), metric: str = names.TURNS
+) -> Make:
+    """Return the share that a part of some turns has in them, a line for each chosen version."""
+
     def panel(queries: Queries) -> timeseries.Panel:
-        chosen = (f'{_VERSION}=~"${_VERSION}"', has(names.LABEL_RETRIEVED, names.YES))
-        part = queries.gained(
-            names.TURNS, has(_OUTCOME, outcome), *chosen, by=(_VERSION,), over=RATE
-        )
-        whole = queries.gained(names.TURNS, *chosen, by=(_VERSION,), over=RATE)
-        return lines(
-            title,
-            about,
-            SHARE,
-            Query(expr=ratio(part, whole), legend="version {{version}}"),
-            empty="no turns",
-        ).interval(queries.smoothing)
+        found = queries.gained(metric, *part, _CHOSEN, by=(_VERSION,), over=RATE)
+        whole = queries.gained(names.TURNS, *of, _CHOSEN, by=(_VERSION,), over=RATE)
+        return _lines(title, about, ratio(found, whole), queries)
 
     return panel
+
+
+def _lines(title: str, about: str, expr: str, queries: Queries) -> timeseries.Panel:
+    query = Query(expr=expr, legend="version {{version}}")
+    return lines(title, about, SHARE, query, empty="no turns").interval(queries.smoothing)
+
+
+def traffic_by_version(queries: Queries) -> timeseries.Panel:
+    """Share of each chosen version in the turns of all of them."""
+    part = queries.gained(names.TURNS, _CHOSEN, by=(_VERSION,), over=RATE)
+    whole = queries.gained(names.TURNS, _CHOSEN, over=RATE)
+    return _lines(
+        "Share of the traffic, by version",
+        "Of the turns of the chosen versions. Whether to promote one, `loopscope canary` says.",
+        share_by(part, whole, _VERSION),
+        queries,
+    )
 
 
 answered_by_version = _share_by_version(
     "Answered, by version",
     "Share of searches that ended in an answer; versions that run side by side can be compared.",
-    names.ANSWERED,
+    has(_OUTCOME, names.ANSWERED),
+    _SEARCHED,
+    of=(_SEARCHED,),
 )
 nothing_found_by_version = _share_by_version(
     "Nothing found, by version",
     "Share of searches that ended without an answer.",
-    names.NO_RESULTS,
+    has(_OUTCOME, names.NO_RESULTS),
+    _SEARCHED,
+    of=(_SEARCHED,),
+)
+off_topic_by_version = _share_by_version(
+    "Refused as off topic, by version",
+    "Share of turns that the topic check refused.",
+    has(_OUTCOME, names.OFF_TOPIC),
+)
+gone_wrong_by_version = _share_by_version(
+    "Failed, by version",
+    "Share of turns that ended in an error, gave up or hit the recursion limit.",
+    has(_OUTCOME, names.ERROR, names.GAVE_UP, names.RECURSION_LIMIT),
+)
+rewrote_by_version = _share_by_version(
+    "Rewrote the search, by version",
+    "Share of searches with at least one rewrite: each costs several model calls.",
+    has(names.LABEL_ATTEMPT, "1"),
+    of=(_SEARCHED,),
+    metric=names.REWRITES,
 )
 
 
