@@ -12,6 +12,9 @@ from typing import Final
 AGENT_JOB: Final = "support-agent"
 """Label `job` of the agent's series in the compose stack."""
 
+PROBE: Final = "probe:9465"
+"""Where the prober shows its metrics inside the network, when it was asked for."""
+
 OTLP_GRPC_PORT: Final = 4317
 OTLP_HTTP_PORT: Final = 4318
 RETENTION: Final = "15d"

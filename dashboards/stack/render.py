@@ -19,7 +19,7 @@ import yaml
 from dashboards import durations
 from dashboards.errors import PlaceError
 from dashboards.settings import Settings
-from dashboards.stack.parts import AGENT_JOB, address
+from dashboards.stack.parts import AGENT_JOB, PROBE, address
 from telemetry import names
 
 FOLDER: Final = Path(__file__).parent
@@ -66,7 +66,7 @@ class Place:
 
 COMPOSE: Final = Place(
     targets={
-        AGENT_JOB: [address("agent")],
+        AGENT_JOB: [address("agent"), PROBE],
         **{
             name: [address(name)]
             for name in ("prometheus", "alertmanager", "collector", "tempo", "grafana")

@@ -18,6 +18,7 @@ COMPOSE = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read
     [
         pytest.param("agent", "serve", id="the-agent-serves"),
         pytest.param("traffic", "traffic", id="the-generator-asks"),
+        pytest.param("probe", "probe", id="the-prober-asks"),
     ],
 )
 def test_command_takes_its_arguments(service: str, command: str) -> None:

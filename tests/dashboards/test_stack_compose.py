@@ -40,8 +40,8 @@ def mounts(service: str) -> dict[str, str]:
     return {spec.split(":")[1]: spec.split(":")[0] for spec in SERVICES[service].get("volumes", [])}
 
 
-def test_exactly_the_parts_keep_running_beside_traffic_and_the_volume_step() -> None:
-    assert set(SERVICES) == {*parts.PARTS, "traffic", "volume-owner"}
+def test_exactly_the_parts_keep_running_beside_traffic_probe_and_the_volume_step() -> None:
+    assert set(SERVICES) == {*parts.PARTS, "traffic", "probe", "volume-owner"}
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
@@ -131,7 +131,7 @@ def test_dependencies_can_be_met(name: str) -> None:
 def test_every_service_of_our_image_replaces_the_images_own_check_of_the_agent() -> None:
     ours = [name for name in SERVICES if SERVICES[name]["image"] == parts.LOOPSCOPE_IMAGE]
 
-    assert sorted(ours) == ["agent", "inbox", "traffic", "volume-owner"]
+    assert sorted(ours) == ["agent", "inbox", "probe", "traffic", "volume-owner"]
     assert all("healthcheck" in SERVICES[name] for name in ours)
 
 
@@ -291,4 +291,15 @@ def test_traffic_runs_only_when_asked_for_and_asks_the_agent() -> None:
 
     assert SERVICES["traffic"]["profiles"] == ["traffic"]
     assert SERVICES["traffic"]["command"][:3] == ["traffic", "--url", url]
-    assert [name for name in SERVICES if "profiles" in SERVICES[name]] == ["traffic"]
+    assert [name for name in SERVICES if "profiles" in SERVICES[name]] == ["traffic", "probe"]
+
+
+def test_prober_runs_only_when_asked_for_with_the_agents_key() -> None:
+    host, port = parts.PROBE.split(":")
+
+    assert SERVICES[host]["profiles"] == ["probe"]
+    assert SERVICES[host]["command"] == [
+        "probe", "--url", f"http://{parts.address('agent')}", "--host", "0.0.0.0", "--port", port,
+    ]  # fmt: skip
+    for service in (host, "agent"):  # None: as in the shell that starts the stack
+        assert SERVICES[service]["environment"]["LOOPSCOPE_PROBE_KEY"] is None

@@ -54,7 +54,18 @@ def test_compose_scrapes_every_part_that_has_metrics() -> None:
     jobs = loaded(render.prometheus(render.COMPOSE, load_settings()))["scrape_configs"]
     found = {target for job in jobs for target in job["static_configs"][0]["targets"]}
 
-    assert found == {parts.address(name) for name in parts.PARTS if name != "inbox"}
+    assert found == {parts.PROBE, *(parts.address(n) for n in parts.PARTS if n != "inbox")}
+
+
+def test_the_prober_is_scraped_as_a_part_of_its_service() -> None:
+    """Its series then have the service's `job`, by which alerts and boards group."""
+    (job,) = [
+        job
+        for job in loaded(render.prometheus(render.COMPOSE, load_settings()))["scrape_configs"]
+        if job["job_name"] == parts.AGENT_JOB
+    ]
+
+    assert job["static_configs"] == [{"targets": [parts.address("agent"), parts.PROBE]}]
 
 
 @pytest.mark.parametrize(
