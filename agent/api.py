@@ -17,6 +17,8 @@ from agent.http.crowd import Crowd
 from agent.http.desk import Asking, Desk
 from agent.http.feedback import TakesFeedback, feedback_routes
 from agent.http.limits import DEFAULTS, Limits
+from agent.http.once import KIND as REPLY
+from agent.http.once import REPLY_SECONDS, Once
 from agent.http.probes import Check, Exposition, probe_routes
 from agent.http.probing import Apart, ProbesApart
 from agent.http.rate import Rate
@@ -83,7 +85,7 @@ def create_app(
     )
     app.state.desk = desk
     for routes in (
-        asking_routes(desk),
+        asking_routes(desk, Once(notes(REPLY, REPLY_SECONDS), limits.turn_timeout_seconds)),
         conversation_routes(desk),
         feedback_routes(desk, feedback),
         completion_routes(desk),

@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Header, Request
 from starlette.responses import Response
 
 from agent.events import Event, NodeStarted, Token, Withdrawn
 from agent.http.desk import Answered, Desk
-from agent.http.replies import JsonReply
+from agent.http.once import HEADER, MAX_KEY_CHARS, REPLAYED, REPLY_SECONDS, Once
+from agent.http.replies import encoded
 from agent.http.schemas import ASKED, STREAM, AskReply, Question, event_stream, refusals
 from agent.http.sse import EventStream, sse
 from agent.memory.thread import Thread
 
+Key = Annotated[
+    str | None,
+    Header(
+        alias=HEADER,
+        description="A key of the client's for this question, best a random UUID. Sent again "
+        f"within {REPLY_SECONDS / 3600:g} h with the same key and body, it is not asked again: "
+        f"the reply is that of the first time, with the header `{REPLAYED}: true`.",
+        json_schema_extra={"maxLength": MAX_KEY_CHARS, "minLength": 1, "pattern": "^[!#-~]+$"},
+        examples=["8e03978e-40d5-43dd-bc93-6894a57f9324"],
+    ),
+]
 EVENTS: Final = ("node", "token", "withdrawn", "final", "error")
 """Names of the events of a stream."""
 
 
-def asking_routes(desk: Desk) -> APIRouter:
-    """Return the two paths."""
+def asking_routes(desk: Desk, once: Once) -> APIRouter:
+    """Return the two paths.
+
+    Args:
+        desk: Takes the questions.
+        once: Knows the replies to questions that were sent with a key.
+    """
     router = APIRouter(tags=["questions"])
     admitted = Depends(desk.admitted)
 
-    @router.post("/ask", response_model=AskReply, responses=refusals(*ASKED))
-    async def ask(asked: Question, request: Request, caller: str = admitted) -> Response:
+    @router.post("/ask", response_model=AskReply, responses=refusals(*ASKED, 409))
+    async def ask(
+        asked: Question, request: Request, key: Key = None, caller: str = admitted
+    ) -> Response:
         """Answer a question. A turn that failed is an answer too: its `outcome` says so."""
-        thread = _thread(asked, caller)
-        answered = await desk.ask(request, asked.question, caller=caller, thread=thread)
-        return JsonReply(_reply(answered, thread))
+
+        async def work() -> str:
+            thread = _thread(asked, caller)
+            answered = await desk.ask(request, asked.question, caller=caller, thread=thread)
+            return encoded(_reply(answered, thread)).decode()
+
+        reply, is_repeated = await once.reply(caller, key, json.dumps(asked.model_dump()), work)
+        headers = {REPLAYED: "true"} if is_repeated else None
+        return Response(reply, headers=headers, media_type="application/json")
 
     streamed: dict[int | str, dict[str, Any]] = {
         200: {

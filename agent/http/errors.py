@@ -2,14 +2,17 @@
 
 AgentError
 └── RequestError               request              400
+    ├── IdempotencyKeyError    idempotency_key      400  a header that holds no key
     ├── UnauthorizedError      unauthorized         401  no key, or one that nobody has
     ├── ProbeRefusedError      probe_refused        403  a probe without the probe key
     ├── NotFoundError          not_found            404  no such path, conversation or turn
     ├── SlowBodyError          slow_body            408  the body did not arrive in time
+    ├── StillUnderWayError     still_under_way      409  the first question of a key is not answered
     ├── BodyTooLargeError      body_too_large       413
     ├── MediaTypeError         media_type           415  the body is no JSON
     ├── MessagesError          messages             422  a chat without a question at its end
     ├── FeedbackError          feedback             422  feedback on no turn, or on two
+    ├── KeyReusedError         key_reused           422  a key that came with another question
     ├── RateLimitedError       rate_limited         429  the caller asks too often
     └── OverloadedError        overloaded           503  too many turns at once
 """
@@ -157,6 +160,32 @@ class FeedbackError(RequestError):
         )
 
 
+class IdempotencyKeyError(RequestError):
+    """A header for a key without one in it; never shows it."""
+
+    code = "idempotency_key"
+
+    def __init__(self, max_chars: int) -> None:
+        super().__init__(
+            "the header Idempotency-Key cannot be read: got other characters or too many, "
+            f"expected 1 to {max_chars} visible ASCII characters, in double quotes or bare. Send a "
+            "new random UUID for each question, and the same one when the question is sent again."
+        )
+
+
+class KeyReusedError(RequestError):
+    """A key that its caller gave another question before."""
+
+    code = "key_reused"
+    status = 422
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the Idempotency-Key was used before: got another body with it, expected the same. "
+            "Send a new key with a new question."
+        )
+
+
 class _LaterError(RequestError):
     """A request that may be served when it is sent again."""
 
@@ -195,4 +224,18 @@ class OverloadedError(_LaterError):
             f"the service is busy: got {turns:,} turns under way and {problem}, expected a free "
             "place.",
             retry_seconds,
+        )
+
+
+class StillUnderWayError(_LaterError):
+    """A question whose first sending is not answered yet."""
+
+    code = "still_under_way"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the question is being answered: got its Idempotency-Key a second time meanwhile, "
+            "expected it after the reply.",
+            1,
         )

@@ -227,6 +227,7 @@ _MEANING: Final = {
     403: "A probe without the probe key.",
     404: "No such thing of the caller's.",
     408: "The body did not arrive in time.",
+    409: "The question is being answered; `Retry-After` says when to ask for the reply.",
     413: "The body is too large.",
     415: "The body is no JSON.",
     422: "The request is readable, but not one of these.",
