@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -16,7 +17,8 @@ from agent.demo.cases import CASES
 from agent.faults.catalogue import FAULTS
 from agent.graph import build_graph
 from agent.settings import Settings
-from telemetry.families import metric_set
+from telemetry.families import Family, metric_set
+from telemetry.probe_metrics import ProbeMetrics
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,11 +42,18 @@ def settings() -> str:
 
 
 def metrics() -> str:
-    """Return the table of all metrics, as they are registered."""
-    registry = CollectorRegistry()
-    metric_set(registry)
+    """Return the table of a service's metrics, as they are registered."""
+    return _metrics(metric_set(CollectorRegistry()).all)
+
+
+def probe_metrics() -> str:
+    """Return the table of a prober's metrics."""
+    return _metrics(ProbeMetrics(CollectorRegistry(), {}).families.values())
+
+
+def _metrics(families: Iterable[Family]) -> str:
     rows = ["| metric | type | labels | what it counts |", "|---|---|---|---|"]
-    for family in metric_set(registry).all:
+    for family in families:
         name = f"{family._name}_total" if family._type == "counter" else family._name
         labels = ", ".join(f"`{label}`" for label in family._labelnames)
         rows.append(f"| `{name}` | {family._type} | {labels} | {family._documentation} |")
@@ -65,8 +74,16 @@ def faults() -> str:
     return "\n".join(rows)
 
 
-BLOCKS = {"faults": faults, "graph": graph, "metrics": metrics, "settings": settings}
-FILES = ("README.md", "docs/game-day.md", "docs/reference.md", "docs/telemetry.md")
+BLOCKS = {
+    "faults": faults,
+    "graph": graph,
+    "metrics": metrics,
+    "probe_metrics": probe_metrics,
+    "settings": settings,
+}
+FILES = (
+    "README.md", "docs/game-day.md", "docs/probe.md", "docs/reference.md", "docs/telemetry.md",
+)  # fmt: skip
 
 
 def filled(text: str) -> str:
