@@ -132,6 +132,8 @@ async def test_a_question_whose_caller_left_can_be_sent_again() -> None:
         await script.began.wait()
         leaving.cancel()
         await asyncio.wait({leaving})
+        while not script.ended:  # the service sees it soon
+            await asyncio.sleep(0)
         script.gate.set()
         statuses = [status async for status in _until_asked(http, url)]
 
