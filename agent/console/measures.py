@@ -33,15 +33,11 @@ class Turns:
 
     def ended(self, *outcomes: str, last_grade: str | None = None) -> int:
         """Return how many turns ended so; without outcomes, all."""
-        return sum(
-            turns
-            for (outcome, grade), turns in self._by_end.items()
-            if (not outcomes or outcome in outcomes) and last_grade in (None, grade)
-        )
+        return self.count(Selection(outcome=outcomes or None, last_grade=last_grade))
 
     def found(self, finding: str) -> int:
         """Return how many turns a detector found something in."""
-        return self._findings.get(finding, 0)
+        return self.count(Selection(finding=finding))
 
     def count(self, selection: Selection) -> int:
         """Return how many turns of a selection there are in this stretch of time."""
@@ -54,15 +50,6 @@ class Turns:
     def sums(self) -> Mapping[str, int]:
         """Column -> its sum."""
         return dict(zip(_SUMMED, self._reader.sums(_SUMMED, self._all), strict=True))
-
-    @cached_property
-    def _by_end(self) -> Mapping[tuple[str, str], int]:
-        groups = self._reader.aggregate(["outcome", "last_grade"], self._all)
-        return {(str(g.key[0]), str(g.key[1])): g.turns for g in groups}
-
-    @cached_property
-    def _findings(self) -> Mapping[str, int]:
-        return {str(g.key[0]): g.turns for g in self._reader.aggregate(["finding"], self._all)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from telemetry.records.schema import INSERT_FINDING, INSERT_TURN, migrate, to_ro
 from telemetry.turn import Turn
 
 LIMITS: Final = BatchLimits(capacity=5_000, batch_size=500, interval_seconds=0.5)
-"""At most 5,000 waiting turns (about 15 MB), commits every half second or 500 turns.
+"""At most 5,000 waiting turns (about 20 MB), commits every half second or 500 turns.
 Chosen by us: a kill loses less than a second, and a burst of a minute at 80 turns/s fits."""
 TRIM_SECONDS: Final = 60.0
 """How often the writer looks for records that are too old or too many."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from telemetry.records.database import connect, parse_address
 from telemetry.records.record import Attempt, Labels, TurnRecord, new_id
 from telemetry.records.schema import INSERT_FINDING, INSERT_TURN, migrate, to_row
+from telemetry.turn import NodeRun
 
 GAPS = (
     "Do you offer a student discount?",
@@ -60,6 +61,7 @@ def _turn(dice: random.Random, at: float, version: str, is_captured: bool) -> Tu
         )
         for n in range(0 if refused else rewrites + 1)
     )
+    duration = dice.uniform(0.2, 3)
     return TurnRecord(
         id=new_id(at),
         started_at=round(at, 3),
@@ -76,12 +78,37 @@ def _turn(dice: random.Random, at: float, version: str, is_captured: bool) -> Tu
         llm_calls=1 if refused else 4 + 3 * rewrites,
         input_tokens=800,
         output_tokens=60,
-        duration_seconds=dice.uniform(0.2, 3),
+        duration_seconds=duration,
         attempts=attempts,
+        nodes=_nodes(outcome, rewrites, duration),
+        drafts=0,
+        failed_calls=int(outcome == "error"),
+        failed_judgements=0,
         findings=("synonym_swap",) if any(swaps) else (),
         question=dice.choice(texts) if is_captured else None,
         reply="A reply." if is_captured else None,
     )
+
+
+def _nodes(outcome: str, rewrites: int, duration: float) -> tuple[NodeRun, ...]:
+    """The nodes of such a turn, each as long as the others."""
+    search = (("fetch_content", "retrieve"), ("assess_relevance", "grade"))
+    path = [("enhance_query", "enhance", 0), ("validate_topic", "guard", 0)]
+    if outcome == "off_topic":
+        path.append(("handle_off_topic", "off_topic", 0))
+    else:
+        path += [(*node, 0) for node in search]
+        for attempt in range(1, rewrites + 1):
+            path += [("optimize_query", "rewrite", attempt), *((*node, attempt) for node in search)]
+        is_answer = outcome == "answered"
+        end = ("generate_response", "answer") if is_answer else ("handle_no_results", "no_results")
+        path.append((*end, rewrites))
+    each = duration / len(path)
+    return tuple(
+        NodeRun(node=node, role=role, attempt=attempt, began=round(each * n, 6),
+                seconds=round(each, 6))
+        for n, (node, role, attempt) in enumerate(path)
+    )  # fmt: skip
 
 
 def fill(path: Path, records: Iterator[TurnRecord]) -> None:
