@@ -30,7 +30,6 @@ from agent.settings import NO_RECORDS, Settings
 from telemetry.callers import CallersTrace
 from telemetry.records import open_reader
 from telemetry.synthetic import synthetic_turns
-from telemetry.synthetic import synthetic_turns
 
 ANYONE: Final = (
     "LOOPSCOPE_API_KEYS is not set: everyone who reaches this address may ask, and all are one "
@@ -125,7 +124,6 @@ async def _service(
         checks={"index": composition.check_index},
         apart=synthetic_turns,
         around=CallersTrace,
-        apart=synthetic_turns,
     )
     served = await _with_console(app, composition, conversing, callers, pages)
     return Service(
