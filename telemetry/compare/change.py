@@ -20,13 +20,15 @@ the old replicas has few."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A build came, or came back."""
+    """A build came, or came back; or somebody said that something changed."""
 
     at: float
-    """Unix time of its first turn, seconds."""
+    """Unix time of its first turn, or of the mark; seconds."""
     before: Build
-    """Build of most turns shortly before."""
+    """Build of most turns shortly before; empty for a mark."""
     after: Build
+    mark: str | None = None
+    """What was said to have changed; None for a change of the build."""
 
 
 def last_change(turns: Sequence[tuple[float, Build]]) -> Change | None:
@@ -47,7 +49,8 @@ def last_change(turns: Sequence[tuple[float, Build]]) -> Change | None:
             starts[build], sizes[build] = place, 0
         latest[build] = place
         sizes[build] += 1
-        if starts[build] and (build not in returned or sizes[build] >= RETURNS):
+        since = place - starts[build] + 1
+        if starts[build] and (build not in returned or _has_taken_over(sizes[build], since)):
             candidates[build] = starts[build]
     if not candidates:
         return None
@@ -56,3 +59,12 @@ def last_change(turns: Sequence[tuple[float, Build]]) -> Change | None:
     if not others:
         return None
     return Change(at=turns[place][0], before=Counter(others).most_common(1)[0][0], after=build)
+
+
+def _has_taken_over(own: int, turns: int) -> bool:
+    """Whether a build that was there before came back for good, with so many of the turns since.
+
+    A canary, and what is left of the old replicas, is silent for long and then not, by chance: it
+    never has three in four of a stretch for long.
+    """
+    return own >= RETURNS and 4 * own > 3 * turns

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
@@ -110,3 +111,24 @@ def test_last_change(
     found = last_change([(float(at), build) for at, build in enumerate(builds)])
 
     assert (found and (found.at, found.before, found.after)) == expected
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.5])
+@pytest.mark.parametrize(
+    ("new", "other"),
+    [
+        pytest.param(B, A, id="a-canary-has-come-once"),
+        pytest.param(A, B, id="what-is-left-of-the-old-build-has-not-come-back"),
+    ],
+)
+def test_a_build_with_a_small_share_of_the_turns_does_not_come_and_go(
+    new: tuple[str], other: tuple[str], share: float
+) -> None:
+    chance = random.Random(5)
+    for _ in range(50):
+        mixed = chance.choices([new, other], [share, 1 - share], k=600)
+        builds = [A] * 300 + [B] + mixed
+        found = last_change([(float(at), build) for at, build in enumerate(builds)])
+
+        assert found is not None
+        assert (found.at, found.after) == (300, B)
