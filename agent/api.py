@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from agent.http.asking import asking_routes
 from agent.http.body import WholeBody
+from agent.http.buckets import Buckets
 from agent.http.callers import EVERYONE, Callers
 from agent.http.completions import completion_routes
 from agent.http.conversations import conversation_routes
@@ -48,6 +49,7 @@ def create_app(
     callers: Callers = EVERYONE,
     feedback: TakesFeedback | None = None,
     notes: OpenNotes | None = None,
+    buckets: Buckets | None = None,
     checks: Mapping[str, Check] | None = None,
     apart: Apart | None = None,
     around: Callable[[ASGIApp], ASGIApp] | None = None,
@@ -62,6 +64,7 @@ def create_app(
         feedback: Takes what people say of answers; None for a service that is not watched.
         notes: Gives the notes of a kind that are kept for some seconds, beside the conversations;
             by default they are kept in this process.
+        buckets: Keep how often each caller asked; by default in this process.
         checks: What `/readyz` asks beside the memory, by its name.
         apart: Keeps the turns of probes apart; None for a service that takes no probes.
         around: Wraps the whole service, to see each request first.
@@ -78,7 +81,7 @@ def create_app(
     desk = Desk(
         asking=asking,
         callers=callers,
-        rate=Rate(limits.rate_per_minute),
+        rate=Rate(limits.rate_per_minute, buckets),
         crowd=Crowd(limits.max_turns, limits.max_waiting, limits.queue_seconds),
         turns=AnsweredTurns(*(notes(kind, DAYS * DAY_SECONDS) for kind in KINDS)),
         turn_seconds=limits.turn_timeout_seconds,

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import click
@@ -19,6 +20,7 @@ from agent.compose import Composition
 from agent.conversing import Conversing
 from agent.faults.catalogue import Injection
 from agent.gameday import GameDay
+from agent.http.buckets import SharedBuckets
 from agent.http.callers import Callers
 from agent.http.configured import callers_of, limits_of
 from agent.memory.housekeeping import Housekeeping
@@ -50,6 +52,8 @@ class Plan:
     """Whether a fault waits for its signal."""
     is_quiet: bool = False
     """Whether another process says what holds for all."""
+    rates: Path | None = None
+    """File in which workers count together how often each caller asks."""
 
 
 def serve_here(plan: Plan, listening: socket.socket, begun: Callable[[], None]) -> None:
@@ -77,7 +81,9 @@ def serve_here(plan: Plan, listening: socket.socket, begun: Callable[[], None]) 
     async def opened() -> AsyncIterator[Service]:
         async with open_memory(settings.memory) as memory, AsyncExitStack() as pages:
             asked = _asked(composition, plan)
-            service = await _service(composition, memory, asked, callers, pages)
+            service = await _service(
+                plan, composition, memory=memory, asked=asked, callers=callers, pages=pages
+            )
             house = Housekeeping(
                 memory,
                 days=settings.memory_days,
@@ -100,7 +106,9 @@ def _asked(composition: Composition, plan: Plan) -> GameDay | SupportAgent:
 
 
 async def _service(
+    plan: Plan,
     composition: Composition,
+    *,
     memory: Memory,
     asked: GameDay | SupportAgent,
     callers: Callers,
@@ -121,6 +129,7 @@ async def _service(
         callers=callers,
         feedback=composition.feedback(),
         notes=memory.notes,
+        buckets=SharedBuckets(plan.rates) if plan.rates else None,
         checks={"index": composition.check_index},
         apart=synthetic_turns,
         around=CallersTrace,

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import click
@@ -107,11 +108,12 @@ def _serve_with(
     if settings.console != "off":
         tell("The console is off: its pages live in one process. For it: --workers 1")
     own = os.environ.get(MULTIPROCESS_VARIABLE) or None
-    with tempfile.TemporaryDirectory(prefix="loopscope-metrics-", dir=own) as counters:
+    with tempfile.TemporaryDirectory(prefix="loopscope-workers-", dir=own) as counters:
+        rates = Path(counters, "rates")
         crew = Crew(
             count=workers,
             command=WORKER,
-            plan=partial(_part, workers, settings, listening.fileno()),
+            plan=partial(_part, workers, settings, listening.fileno(), rates),
             files=[listening.fileno()],
             environment={**os.environ, MULTIPROCESS_VARIABLE: counters},
             stop_seconds=GRACE_SECONDS + FAREWELL_SECONDS + SPARE_SECONDS,
@@ -126,7 +128,9 @@ def _serve_with(
         asyncio.run(crewed.run())
 
 
-def _part(workers: int, settings: Settings, file: int, number: int) -> tuple[Settings, int, bool]:
+def _part(
+    workers: int, settings: Settings, file: int, rates: Path, number: int
+) -> tuple[Settings, int, Path, bool]:
     """Return the plan of one worker: its part of the places, no console, and whether it is quiet.
 
     What the first one says at its start holds for all.
@@ -136,4 +140,4 @@ def _part(workers: int, settings: Settings, file: int, number: int) -> tuple[Set
         "max_turns": math.ceil(settings.max_turns / workers),
         "max_waiting": math.ceil(settings.max_waiting / workers),
     }
-    return settings.model_copy(update=changes), file, number > 1
+    return settings.model_copy(update=changes), file, rates, number > 1

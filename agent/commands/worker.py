@@ -13,6 +13,7 @@ from agent.workers import is_ready, received
 @click.command()
 def worker() -> None:
     """Serve on a socket that was inherited."""
-    settings, file, is_quiet = received()
+    settings, file, rates, is_quiet = received()
+    plan = Plan(settings=settings, rates=rates, is_quiet=is_quiet)
     with socket.socket(fileno=file) as listening:
-        serve_here(Plan(settings=settings, is_quiet=is_quiet), listening, is_ready)
+        serve_here(plan, listening, is_ready)

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
+from agent.http.buckets import Buckets, LocalBuckets
 from agent.http.errors import RateLimitedError
 
 
 class Rate:
     """A bucket for each caller: a minute's questions at once, then one as each becomes due.
 
-    Callers are known by their keys, so there are few of them and none is ever forgotten.
-
     Args:
         per_minute: Questions; None for no limit.
+        buckets: When each caller's bucket is full again (the generic cell rate algorithm); in
+            this process by default.
         clock: Seconds, monotonic.
     """
 
     def __init__(
-        self, per_minute: int | None, *, clock: Callable[[], float] = time.monotonic
+        self,
+        per_minute: int | None,
+        buckets: Buckets | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._per_minute = per_minute
+        self._buckets = buckets or LocalBuckets()
         self._clock = clock
-        self._full_at: dict[str, float] = {}
-        """When each caller's bucket is full again (the generic cell rate algorithm)."""
 
     def spend(self, caller: str) -> None:
         """Take one question of a caller.
@@ -32,10 +37,12 @@ class Rate:
         Raises:
             RateLimitedError: None is left.
         """
-        if self._per_minute is None:
-            return
-        now, each = self._clock(), 60 / self._per_minute
-        full_at = max(self._full_at.get(caller, now), now) + each
+        if self._per_minute is not None:
+            self._buckets.change(caller, partial(self._with_one_more, self._per_minute))
+
+    def _with_one_more(self, per_minute: int, full_at: float) -> float:
+        now = self._clock()
+        full_at = max(full_at, now) + 60 / per_minute
         if full_at - now > 60 + 1e-6:  # seconds do not add up exactly
-            raise RateLimitedError(self._per_minute, full_at - now - 60)
-        self._full_at[caller] = full_at
+            raise RateLimitedError(per_minute, full_at - now - 60)
+        return full_at

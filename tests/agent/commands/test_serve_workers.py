@@ -197,7 +197,7 @@ def test_settings_that_no_worker_can_start_with_end_the_service_at_once(tmp_path
 def test_each_worker_has_its_part_of_the_places() -> None:
     from agent.commands.serve import _part
 
-    settings, _, is_quiet = _part(4, Settings(max_turns=64, max_waiting=129), 3, 2)
+    settings, _, _, is_quiet = _part(4, Settings(max_turns=64, max_waiting=129), 3, Path("r"), 2)
 
     assert (settings.max_turns, settings.max_waiting, settings.console, is_quiet) == (
         16, 33, "off", True,

@@ -1,8 +1,15 @@
 from __future__ import annotations
 
-import pytest
+import subprocess
+import sys
+from pathlib import Path
 
+import pytest
+from http_service import Script, client
+
+from agent.http.buckets import SharedBuckets
 from agent.http.errors import RateLimitedError
+from agent.http.limits import Limits
 from agent.http.rate import Rate
 
 
@@ -73,3 +80,53 @@ def test_the_refusal_says_when_to_ask_again() -> None:
         "asked too often: got more than 4 questions a minute, expected at most that from one "
         "caller. Ask again in 15 s.",
     )
+
+
+ASKS = """
+import sys
+from pathlib import Path
+from agent.http.buckets import SharedBuckets
+from agent.http.errors import RateLimitedError
+from agent.http.rate import Rate
+rate, taken = Rate(100, SharedBuckets(Path(sys.argv[1])), clock=lambda: 1_000.0), 0
+for _ in range(80):
+    try:
+        rate.spend("ann")
+        taken += 1
+    except RateLimitedError:
+        pass
+print(taken)
+"""
+
+
+def test_processes_that_share_a_file_take_a_minutes_questions_together(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ASKS, str(tmp_path / "rates")]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    taken = [int(process.communicate(timeout=60)[0]) for process in both]
+
+    assert sum(taken) == 100
+
+
+def test_callers_have_times_of_their_own_in_a_shared_file_that_takes_little_room(
+    tmp_path: Path,
+) -> None:
+    clock, path = Clock(), tmp_path / "rates"
+    one, other = (Rate(3, SharedBuckets(path), clock=clock) for _ in range(2))
+    taken = [spent(one, "ann", 2), spent(other, "ann", 2), spent(other, "bob", 4)]
+    clock.now += 20
+    taken.append(spent(one, "ann", 2))
+
+    assert taken == [2, 1, 3, 1]
+    assert path.stat().st_blocks * 512 <= 4 * 4_096
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_services_with_the_same_buckets_refuse_together(tmp_path: Path) -> None:
+    path, limits = tmp_path / "rates", Limits(rate_per_minute=1)
+    async with (
+        client(Script(), limits=limits, buckets=SharedBuckets(path)) as one,
+        client(Script(), limits=limits, buckets=SharedBuckets(path)) as other,
+    ):
+        replies = [await http.post("/ask", json={"question": "q?"}) for http in (one, other)]
+
+    assert [reply.status_code for reply in replies] == [200, 429]
