@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from telemetry import names
-from telemetry.compare.change import Change
+from telemetry.compare.change import Change, last_change
 from telemetry.compare.comparison import Comparison, compare
 from telemetry.compare.counted import METRICS, measure
 from telemetry.compare.counters import Counters, Gain, Series
@@ -138,7 +138,7 @@ def compare_prometheus(
     if sides is None or any(side.labels for side in sides):
         builds = source.builds(since, until)
         if sides is None:
-            change = _last_change(builds)
+            change = last_build(builds)
             sides = around(change, guard, length)
         for name, side in zip(("before", "after"), sides, strict=True):
             _require(name, side, builds)
@@ -187,18 +187,23 @@ def _hull(sides: tuple[Window, Window] | None, now: float, length: float) -> tup
     return min(starts), max(ends)
 
 
-def _last_change(builds: Mapping[Series, Sequence[tuple[float, float]]]) -> Change:
-    """Return when a build was first seen that was not there at the first scrape."""
-    first: dict[tuple[str, ...], float] = {}
-    for series, samples in builds.items():
-        build = tuple(series[label] for label in LABELS)
-        for at, _ in samples[:1]:
-            first[build] = min(at, first.get(build, math.inf))
-    order = sorted(first, key=lambda build: first[build])
-    if len(order) < 2:
-        told = ", ".join(order[0]) if order else "nothing"
+def last_build(builds: Mapping[Series, Sequence[tuple[float, float]]]) -> Change:
+    """Return the last change of the build; each sample of `rag_build_info` counts as a turn does.
+
+    Raises:
+        NoChangeError: There is one build only, or all of them were there from the beginning.
+    """
+    seen = sorted(
+        (at, tuple(series[label] for label in LABELS))
+        for series, samples in builds.items()
+        for at, _ in samples
+    )
+    second_round = min((found[1][0] for found in builds.values() if len(found) > 1), default=0.0)
+    change = last_change(seen)
+    if change is None or change.at < second_round:
+        told = " and ".join(sorted({", ".join(build) for _, build in seen})) or "nothing"
         raise NoChangeError(told, "the beginning of the window")
-    return Change(at=first[order[-1]], before=order[-2], after=order[-1])
+    return change
 
 
 def _require(side: str, window: Window, builds: Mapping[Series, object]) -> None:
