@@ -1,20 +1,17 @@
-"""Made rollouts: counts of both sides slot by slot, and stores of records of two versions."""
+"""Made rollouts: counts of both sides slot by slot, and records of two versions."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from telemetry.canary.counts import SLOT_SECONDS, Counts, Rollout
+from telemetry.canary.counts import Counts, Rollout
 from telemetry.compare.rates import Rate
 from telemetry.records import TurnRecord
-from telemetry.records.database import connect, parse_address
 from telemetry.records.record import new_id, record_of
-from telemetry.records.schema import INSERT_TURN, migrate, to_row
 from telemetry.turn import Retrieval, Turn
 
 START = 1_700_000_000.0
@@ -80,18 +77,3 @@ def two_versions(
                 rewrites = 2 if outcome == "no_results" else 0
                 made.append(made_turn(version, at, outcome, rewrites=rewrites, seconds=seconds))
     return records_of(made)
-
-
-def store_of(path: Path, records: list[TurnRecord]) -> str:
-    """Write the records, also into a store that is there."""
-    database = connect(parse_address(path))
-    migrate(database)
-    with database.writing():
-        database.execute_many(INSERT_TURN, [to_row(record) for record in records])
-    database.close()
-    return str(path)
-
-
-def slot_end(slot: int) -> float:
-    """Return when a slot ends."""
-    return START + (slot + 1) * SLOT_SECONDS

@@ -13,8 +13,8 @@ import native_servers
 import pytest
 from click.testing import CliRunner
 from prometheus_client import CollectorRegistry
-from prometheus_client.openmetrics.exposition import generate_latest
 from rollouts import made_turn
+from written import scrape
 
 from telemetry import names
 from telemetry.canary.command import canary
@@ -56,14 +56,7 @@ class Replica:
         self.asked.update([outcome, f"rewrote {rewrites > 0}", f"slow {seconds > 2.5}"])
 
     def scrape(self, at: int) -> list[str]:
-        target = f'job="j",instance="{self._instance}"'
-        lines = []
-        for line in generate_latest(self._registry).decode().splitlines():
-            if line.startswith("rag_"):
-                name, _, value = line.rpartition(" ")
-                name = name[:-1] + f",{target}}}" if name.endswith("}") else f"{name}{{{target}}}"
-                lines.append(f"{name} {value} {at}")
-        return lines
+        return scrape(self._registry, self._instance, at)
 
 
 def scraped(replicas: list[Replica]) -> Iterator[str]:

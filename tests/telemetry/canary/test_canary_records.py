@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from rollouts import START, made_turn, records_of, store_of, two_versions
+from rollouts import START, made_turn, records_of, two_versions
+from written import write_store
 
 from agent.cli import main
 from telemetry.canary.counts import CANARY, STABLE
@@ -38,7 +39,7 @@ def look(store: str, *arguments: str) -> Result:
     ],
 )
 def test_exit_codes(tmp_path: Path, without: float, arguments: list[str], expected: int) -> None:
-    store = store_of(tmp_path / "t.db", two_versions(1, 120, without))
+    store = write_store(tmp_path / "t.db", two_versions(1, 120, without))
     result = look(store, *arguments)
     found = json.loads(look(store, "--json", *arguments).stdout)
 
@@ -58,7 +59,7 @@ def test_what_a_look_counts(tmp_path: Path) -> None:
         made_turn("2", START + 58, "answered"),  # a slot that is still under way
         made_turn("3", START + 2, "error"),
     ]
-    store = store_of(tmp_path / "t.db", records_of(turns))
+    store = write_store(tmp_path / "t.db", records_of(turns))
     found = RecordsWatch(store, None, VERSIONS, since=START).read(START + 60)
 
     assert found.slow_seconds == 1
@@ -78,14 +79,14 @@ def test_looking_often_and_looking_once_count_the_same(tmp_path: Path) -> None:
     records = two_versions(3, 60, 0.2)
     late = [record for number, record in enumerate(records) if number % 17 == 0]
     early = [record for number, record in enumerate(records) if number % 17]
-    store = store_of(tmp_path / "t.db", [r for r in early if r.started_at < START + 600])
+    store = write_store(tmp_path / "t.db", [r for r in early if r.started_at < START + 600])
     watch = RecordsWatch(store, None, VERSIONS, since=START)
     for minute in range(10, 60, 5):
         window = (START + 60 * minute, START + 60 * minute + 300)
-        store_of(tmp_path / "t.db", [r for r in early if window[0] <= r.started_at < window[1]])
-        store_of(tmp_path / "t.db", [r for r in late if r.started_at < window[0]])
+        write_store(tmp_path / "t.db", [r for r in early if window[0] <= r.started_at < window[1]])
+        write_store(tmp_path / "t.db", [r for r in late if r.started_at < window[0]])
         watch.read(window[1])
-    store_of(tmp_path / "t.db", late)
+    write_store(tmp_path / "t.db", late)
     often = watch.read(END)
     once = RecordsWatch(store, None, VERSIONS, since=START).read(END)
 
@@ -97,12 +98,14 @@ def test_looking_often_and_looking_once_count_the_same(tmp_path: Path) -> None:
 
 def test_it_begins_with_the_first_turn_of_the_canary(tmp_path: Path) -> None:
     stable = [made_turn("1", START + second, "answered") for second in range(-600, 600)]
-    store = store_of(tmp_path / "t.db", records_of(stable))
+    store = write_store(tmp_path / "t.db", records_of(stable))
     watch = RecordsWatch(store, None, VERSIONS)
 
     assert watch.read(START + 600).since is None
 
-    store_of(tmp_path / "t.db", records_of([made_turn("2", START + 601, "answered", seconds=0.5)]))
+    write_store(
+        tmp_path / "t.db", records_of([made_turn("2", START + 601, "answered", seconds=0.5)])
+    )
     found = watch.read(START + 660)
 
     assert found.since == START + 600.5
@@ -111,7 +114,7 @@ def test_it_begins_with_the_first_turn_of_the_canary(tmp_path: Path) -> None:
 
 def test_without_a_past_nothing_is_slow_unless_it_is_told(tmp_path: Path) -> None:
     turns = [made_turn(version, START + 1, "answered", seconds=3) for version in VERSIONS]
-    store = store_of(tmp_path / "t.db", records_of(turns))
+    store = write_store(tmp_path / "t.db", records_of(turns))
     unknown = RecordsWatch(store, None, VERSIONS, since=START).read(END)
     told = RecordsWatch(store, None, VERSIONS, since=START, slow_seconds=2).read(END)
 
@@ -120,7 +123,7 @@ def test_without_a_past_nothing_is_slow_unless_it_is_told(tmp_path: Path) -> Non
 
 
 def test_a_stable_version_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    store = store_of(tmp_path / "t.db", records_of([made_turn("1", START, "answered")]))
+    store = write_store(tmp_path / "t.db", records_of([made_turn("1", START, "answered")]))
 
     with pytest.raises(CompareInputError, match="--stable version: got '7', expected one of '1'"):
         RecordsWatch(store, None, ("7", "2")).read(END)
@@ -168,7 +171,7 @@ def test_a_source_that_is_away_to_the_end_is_4(source: list[str], expected: str)
 
 
 def test_a_canary_without_turns_is_waited_for(tmp_path: Path) -> None:
-    store = store_of(tmp_path / "t.db", records_of([made_turn("1", START, "answered")]))
+    store = write_store(tmp_path / "t.db", records_of([made_turn("1", START, "answered")]))
     result = run("--records", store, "--once")
 
     assert result.exit_code == 3

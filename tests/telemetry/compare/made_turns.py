@@ -1,20 +1,17 @@
-"""Turns of a small made-up loop: fast, seeded, with faults; and stores that hold them."""
+"""Turns of a small made-up loop: fast, seeded, with faults."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from telemetry.compare.from_records import side_of
 from telemetry.compare.observed import observe
 from telemetry.compare.side import Side
 from telemetry.detectors import rewrite_effect
 from telemetry.records import TurnRecord
-from telemetry.records.database import connect, parse_address
 from telemetry.records.record import Labels, new_id, record_of
-from telemetry.records.schema import INSERT_TURN, migrate, to_row
 from telemetry.turn import Retrieval, Turn
 
 START = 1_700_000_000.0
@@ -93,12 +90,3 @@ def build(records: Iterable[TurnRecord], version: str, start: float) -> list[Tur
         replace(record, id=new_id(at), started_at=at, version=version, labels=labels)
         for record, at in moved
     ]
-
-
-def write_store(path: Path, records: Iterable[TurnRecord]) -> str:
-    database = connect(parse_address(path))
-    migrate(database)
-    with database.writing():
-        database.execute_many(INSERT_TURN, [to_row(record) for record in records])
-    database.close()
-    return str(path)

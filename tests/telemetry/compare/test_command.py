@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from made_turns import START, Loop, build, make_turns, write_store
+from made_turns import START, Loop, build, make_turns
+from written import write_store
 
 from agent.cli import main
+from telemetry.records.marks import make_mark, put_mark
 
 AFTER = START + 60 * 400
 
@@ -37,6 +41,53 @@ def test_around_the_last_change_it_says_worse_since_when_and_what_is_to_blame(st
     assert found["blame"]["first_cause"] == "retrieval"
     assert found["before"]["labels"]["index"] == ["index of 1"]
     assert [measure["name"] for measure in found["measures"]] == ["no_results", "failed"]
+
+
+def marked(store: str, path: Path, *marks: tuple[str, float]) -> str:
+    """Return a copy of the store with marks in it."""
+    shutil.copy(store, path)
+    for what, at in marks:
+        put_mark(path, make_mark(what, at=at, tags=[], now=at))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("at", "mark", "since"),
+    [
+        pytest.param(AFTER - 600, None, AFTER, id="a-mark-before-the-change-of-the-build"),
+        pytest.param(AFTER + 6000, "prompt", AFTER + 6000, id="a-mark-after-it"),
+        pytest.param(time.time() + 600, None, AFTER, id="a-mark-of-the-future"),
+    ],
+)
+def test_the_last_change_is_the_later_one_of_build_and_mark(
+    store: str, at: float, mark: str | None, since: float, tmp_path: Path
+) -> None:
+    path = marked(store, tmp_path / "t.db", ("early", START + 1), ("prompt", at))
+    found = json.loads(run("--records", path, "--json", "--measure", "no_results").stdout)
+
+    assert (found["change"]["mark"], found["change"]["at"]) == (mark, since)
+
+
+def test_around_a_mark_the_sides_are_told_apart_by_time_alone(tmp_path: Path) -> None:
+    """The process knows of no change; its index got worse behind its back."""
+    records = [
+        *build(make_turns(400, 1), "1", START),
+        *build(make_turns(400, 2, Loop(lost=0.4)), "1", AFTER),
+    ]
+    store = write_store(tmp_path / "t.db", records)
+    without = run("--records", store)
+    path = marked(store, tmp_path / "m.db", ("Vector store moved", AFTER))
+    result = run("--records", path, "--json", "--guard", "0", "--measure", "no_results")
+    found = json.loads(result.stdout)
+    told = run("--records", path, "--guard", "0", "--measure", "no_results").stdout
+
+    assert (without.exit_code, "no change found" in without.stderr) == (2, True)
+    assert (result.exit_code, found["verdict"]) == (1, "worse")
+    assert (found["before"]["turns"], found["after"]["turns"]) == (400, 400)
+    assert found["change"] == {
+        "at": AFTER, "before": [], "after": [], "mark": "Vector store moved",
+    }  # fmt: skip
+    assert "around the mark 'Vector store moved'" in told
 
 
 @pytest.mark.parametrize(

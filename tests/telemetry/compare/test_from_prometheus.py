@@ -12,7 +12,7 @@ import native_servers
 import pytest
 from click.testing import CliRunner
 from prometheus_client import CollectorRegistry
-from prometheus_client.openmetrics.exposition import generate_latest
+from written import scrape
 
 from telemetry import names
 from telemetry.compare.command import compare
@@ -60,14 +60,7 @@ class Replica:
         )
 
     def scrape(self, at: int) -> list[str]:
-        target = f'job="j",instance="{self._instance}"'
-        lines = []
-        for line in generate_latest(self._registry).decode().splitlines():
-            if line.startswith("rag_"):
-                name, _, value = line.rpartition(" ")
-                name = name[:-1] + f",{target}}}" if name.endswith("}") else f"{name}{{{target}}}"
-                lines.append(f"{name} {value} {at}")
-        return lines
+        return scrape(self._registry, self._instance, at)
 
 
 def lines() -> Iterator[str]:

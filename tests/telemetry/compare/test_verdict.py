@@ -51,6 +51,22 @@ def test_the_verdict_on_a_rate(
     assert (found.more_after > 0) == (expected == "not enough data" and found.after.n < 200)
 
 
+@pytest.mark.parametrize(
+    ("measured", "expected"),
+    [
+        pytest.param({"answered": 2_000}, 0, id="enough-of-the-only-measure"),
+        pytest.param({"answered": 12}, 3, id="too-little-of-the-only-measure"),
+        pytest.param({"no_results": 2_000, "answered": 12}, 0, id="headline-measures-decide"),
+        pytest.param({"no_results": 12, "answered": 2_000}, 3, id="and-are-too-few"),
+        pytest.param({}, 3, id="nothing-was-measured"),
+    ],
+)
+def test_which_measures_must_have_enough_data(measured: dict[str, int], expected: int) -> None:
+    one = side(**{name: Rate(size // 2, size) for name, size in measured.items()})
+
+    assert compare(one, one).exit_code == expected
+
+
 def test_too_few_data_say_how_many_more_would_do() -> None:
     (found,) = findings(side(no_results=Rate(1, 10)), side(no_results=Rate(2, 20)))
     enough = found.before.n + found.more_before
