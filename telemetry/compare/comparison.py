@@ -33,13 +33,17 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst that is said of any measure; too few data count for the headline ones alone."""
+        """The worst that is said of any measure; too few data count for the headline ones alone.
+
+        Where no headline measure was asked for, they count for all that were.
+        """
         said = {finding.verdict for finding in self.findings}
         if "worse" in said:
             return "worse"
         headline = [finding for finding in self.findings if finding.measure.is_headline]
-        short = any(finding.verdict == "not enough data" for finding in headline)
-        if short or not headline:
+        decisive = headline or self.findings
+        short = any(finding.verdict == "not enough data" for finding in decisive)
+        if short or not decisive:
             return "not enough data"
         return "better" if "better" in said else "no difference shown"
 
