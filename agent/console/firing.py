@@ -127,7 +127,7 @@ def _value(url: str, alert: GuideAlert) -> str:
     numbers = [float(series["value"][1]) for series in found]
     if not numbers:
         return "no series"
-    return words.share(max(numbers)) if alert.shows == "share" else f"{max(numbers):,.4g}"
+    return words.share(max(numbers)) if alert.shows == "share" else words.estimated(max(numbers))
 
 
 def _data(address: str, part: str) -> list[dict[str, Any]]:

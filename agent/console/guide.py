@@ -92,7 +92,6 @@ class GuideFailure:
     title: str
     sentence: str
     hurts: str
-    runbook: str
     first_steps: tuple[str, ...]
     alerts: tuple[GuideAlert, ...]
     edges: Mapping[str, float]
@@ -118,7 +117,6 @@ def _failure(entry: Mapping[str, Any]) -> GuideFailure:
         title=entry["title"],
         sentence=entry["sentence"],
         hurts=entry["hurts"],
-        runbook=entry["runbook"],
         first_steps=tuple(entry["first_steps"]),
         alerts=tuple(_alert(alert) for alert in entry["alerts"]),
         edges={s["slug"]: s["edge"] for s in entry["signals"] if s["edge"] is not None},

@@ -78,6 +78,12 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def estimated(number: float) -> str:
+    """Return a count that Prometheus extrapolated, never as 0 when there was something."""
+    whole = max(round(number), int(number > 0))
+    return f"{whole:,}" if number == whole else f"about {whole:,}"
+
+
 def seconds(value: float) -> str:
     """Return a duration in the unit that suits it."""
     if value < 0.0995:

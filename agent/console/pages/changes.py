@@ -20,7 +20,7 @@ from telemetry.compare import wording
 from telemetry.compare.comparison import Comparison, compare
 from telemetry.compare.from_records import RecordsSource
 from telemetry.compare.report import BLAME_COLUMNS, blame_cells
-from telemetry.compare.window import read_window
+from telemetry.compare.window import moment, read_window
 from telemetry.errors import RecordsMissingError, TelemetryError
 from telemetry.records import Group, RecordReader, Selection
 
@@ -49,8 +49,9 @@ async def _look(reader: RecordReader) -> None:
         ends = await asyncio.to_thread(
             reader.aggregate, ["version", "outcome"], Selection(since=since), bucket_seconds=DAY
         )
+        marks = await asyncio.to_thread(reader.marks, since=since, until=time.time())
     except RecordsMissingError:
-        ends = ()
+        ends = marks = ()
     except TelemetryError as error:
         note(str(error), is_bad=True)
         return
@@ -65,6 +66,13 @@ async def _look(reader: RecordReader) -> None:
             text("Versions", tag="h2")
             _draw_versions(ends)
     _draw_choice(reader, sorted({str(group.key[0]) for group in ends}))
+    if marks:
+        with ui.element("div").classes("panel"):
+            text(f"Marks, last {DAYS} days", tag="h2")
+            table(
+                ("When", "What changed", "Tags"),
+                [[moment(mark.at), mark.what, ", ".join(mark.tags)] for mark in reversed(marks)],
+            )
 
 
 def _draw_days(by_day: Sequence[Group]) -> None:

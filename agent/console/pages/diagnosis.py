@@ -28,6 +28,8 @@ ONLY_METRICS: Final = (
     "Turn records cannot tell these; set LOOPSCOPE_PROMETHEUS_URL to see them here as well."
 )
 LAST_TURNS: Final = 5
+_LINKS: Final = ("http://", "https://")
+"""What runbooks begin with that a browser can open; the default is a path in the repository."""
 _STATES: Final = {
     "page": ("Firing: page", "firing"),
     "ticket": ("Firing: ticket", "watch"),
@@ -88,19 +90,24 @@ class _Diagnosis:
                 self._draw_states()
 
     def _now(self) -> _Look:
-        trouble = ""
-        if self._url is not None:
+        if self._url is None:
+            return self._recorded("")
+        try:
+            states = prometheus_states(guide(), self._url)
+        except FetchError as error:
+            if self._reader is None:
+                raise
             try:
-                states = prometheus_states(guide(), self._url)
-                return _Look(states=states, source=f"Prometheus at {self._url}")
-            except FetchError as error:
-                if self._reader is None:
-                    raise
-                trouble = (
+                return self._recorded(
                     f"Prometheus does not tell: {error}. {error.fix} Until it does, the turn "
                     "records are shown."
                 )
-        assert self._reader is not None
+            except RecordsMissingError:
+                raise error from None
+        return _Look(states=states, source=f"Prometheus at {self._url}")
+
+    def _recorded(self, trouble: str) -> _Look:
+        assert self._reader is not None  # else the page is not drawn, or Prometheus is asked
         recorded = RecordedStates(self._reader, time.time())
         states = {failure.slug: recorded.of(failure) for failure in guide()}
         return _Look(states=states, source="the turn records", trouble=trouble)
@@ -172,6 +179,9 @@ def _draw_steps(failure: GuideFailure) -> None:
         with ui.element("ol").classes("plain"):
             for step in failure.first_steps:
                 text(step, tag="li")
+        runbook = failure.alerts[0].runbook_url.partition("#")[0]
+        if not runbook.startswith(_LINKS):
+            text(f"Runbook: {runbook}", "soft small mono")
 
 
 def _draw_alerts(failure: GuideFailure, reader: RecordReader | None) -> None:
@@ -191,10 +201,8 @@ def _draw_alert(alert: GuideAlert) -> None:
     with ui.element("p").classes("small"):
         chip(alert.severity, "bad" if alert.severity == "page" else "warn")
         text(f" {alert.name}: {alert.condition} ", tag="span")
-        if alert.runbook_url.startswith(("http://", "https://")):
+        if alert.runbook_url.startswith(_LINKS):
             ui.link("Runbook", alert.runbook_url, new_tab=True)
-        else:
-            text(f"Runbook: {alert.runbook_url}", "mono", tag="span")
 
 
 def _measures(failure: GuideFailure) -> list[tuple[Measure, float]]:

@@ -36,6 +36,32 @@ def test_durations_have_a_unit(seconds: float, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        pytest.param(0.0, "0", id="none"),
+        pytest.param(2.0, "2", id="whole"),
+        pytest.param(1_036.2, "about 1,036", id="extrapolated"),
+        pytest.param(0.3, "about 1", id="a-fraction-of-an-event-is-an-event"),
+    ],
+)
+def test_counts_of_prometheus(number: float, expected: str) -> None:
+    assert words.estimated(number) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param(45.4, "45 s", id="seconds"),
+        pytest.param(900, "15 min", id="minutes"),
+        pytest.param(21_600, "6 h", id="hours"),
+        pytest.param(604_800, "7 d", id="days"),
+    ],
+)
+def test_stretches_of_time(seconds: float, expected: str) -> None:
+    assert words.span(seconds) == expected
+
+
+@pytest.mark.parametrize(
     ("value", "expected"),
     [pytest.param(None, "–", id="of-nothing"), pytest.param(0.1234, "12.3 %", id="a-share")],
 )
