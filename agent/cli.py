@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "graph": ("agent.commands.graph:graph", "Print the graph as Mermaid text."),
     "index": ("agent.commands.index:index", "Index your own documents."),
     "lab": ("agent.commands.lab:lab", "Measure what every bound costs, and choose one."),
+    "mark": ("agent.commands.mark:mark", "Mark what changed, for compare and the boards."),
     "probe": ("agent.commands.probe:probe", "Ask a service known questions on a schedule."),
     "review": ("agent.commands.review:review", "Judge refusals; estimate how many are wrong."),
     "serve": ("agent.commands.serve:serve", "Serve the HTTP API, the console and /metrics."),

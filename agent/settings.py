@@ -197,6 +197,16 @@ class Settings(BaseSettings):
         pattern=r"^https?://",
         description="Prometheus that the console's diagnosis asks; default: the turn records.",
     )
+    grafana_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="Grafana in which `mark` makes annotations too; default: the records alone.",
+    )
+    grafana_token: SecretStr | None = Field(
+        default=None,
+        min_length=1,
+        description="Token of a service account of that Grafana, which may write annotations.",
+    )
     local_only: bool = Field(
         default=False,
         description="Switch off tracers beside ours, such as LangSmith, that a variable turned on.",

@@ -107,6 +107,29 @@ class RecordsQueryError(TelemetryError):
         )
 
 
+class MarkError(TelemetryError):
+    """A mark that cannot be made as it was asked for."""
+
+    code = "mark"
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, what: str, got: str, expected: str) -> None:
+        super().__init__(f"no mark was made: {what} got {got}, expected {expected}. Correct it.")
+
+
+class MarkNotShownError(TelemetryError):
+    """A mark that is kept in the records and did not reach Grafana."""
+
+    code = "mark_not_shown"
+
+    def __init__(self, problem: str, fix: str, again: str) -> None:
+        super().__init__(
+            f"the mark is kept in the records and is not in Grafana: got {problem}, expected a "
+            f"new annotation. {fix} Then run it again with --at {again}, which the records keep "
+            "once."
+        )
+
+
 class CompareInputError(TelemetryError):
     """What a comparison was asked for makes no sense, or is not there."""
 

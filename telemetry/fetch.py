@@ -1,4 +1,4 @@
-"""One HTTP GET with a time limit, and what went wrong in words of an operator."""
+"""One HTTP request with a time limit, and what went wrong in words of an operator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BYTES: Final = 8_000_000
 
 
 class FetchError(Exception):
-    """A GET that brought no usable reply; the text says what happened, `fix` what to do."""
+    """A request that brought no usable reply; the text says what happened, `fix` what to do."""
 
     def __init__(self, problem: str, fix: str, status: int | None = None) -> None:
         self.fix = fix
@@ -50,8 +50,14 @@ class Reply:
             ) from error
 
 
-def fetch(url: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> Reply:
-    """GET a URL.
+def fetch(
+    url: str,
+    *,
+    timeout_seconds: float,
+    headers: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+) -> Reply:
+    """GET a URL, or POST a body to it.
 
     Raises:
         FetchError: It is no http URL, nobody answers, or the status is not 200.
@@ -62,7 +68,7 @@ def fetch(url: str, *, timeout_seconds: float, headers: Mapping[str, str] | None
             f"got {url!r}, expected a URL that begins with http:// or https://",
             f"Write http://{url.rpartition('//')[2]}.",
         )
-    request = urllib.request.Request(url, headers=dict(headers or {}))
+    request = urllib.request.Request(url, body, dict(headers or {}))
     try:
         with urllib.request.urlopen(request, timeout=timeout_seconds) as reply:
             return Reply(

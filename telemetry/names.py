@@ -181,6 +181,9 @@ LABEL_PROVIDER: Final = "gen_ai_provider_name"
 LABEL_REQUEST_MODEL: Final = "gen_ai_request_model"
 LABEL_TOKEN_TYPE: Final = "gen_ai_token_type"
 
+MARK_TAG: Final = "loopscope"
+"""Tag of the annotations in Grafana that the boards show."""
+
 EXEMPLAR_TRACE_ID: Final = "trace_id"
 """Exemplar label that holds the trace id; the name a Grafana data source must link on."""
 EXEMPLAR_SPAN_ID: Final = "span_id"

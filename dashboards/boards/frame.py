@@ -19,6 +19,10 @@ from telemetry import names
 
 TAG: Final = "loopscope"
 REFRESH: Final = "30s"
+GRAFANA: Final = "-- Grafana --"
+"""Uid of Grafana's own data source."""
+MARKS_SHOWN: Final = 100
+"""Grafana's own default."""
 ALL: Final = ".+"
 """What a variable matches when all values are chosen."""
 _BUILD: Final = (
@@ -41,7 +45,7 @@ def dashboard_json(board: Board, settings: Settings) -> dict[str, Any]:
         .time(f"now-{settings.range(settings.window_long)}", "now")
         .tooltip(models.DashboardCursorSync.CROSSHAIR)
         .variables(list(_variables(board, settings)))
-        .annotations([_alert_marks(), deploy_marks(queries)])
+        .annotations([_alert_marks(), deploy_marks(queries), _marks()])
         .links([_other_boards()])
     )
     for panel in place(board.rows, queries):
@@ -95,11 +99,24 @@ def _alert_marks() -> dashboard.AnnotationQuery:
         dashboard.AnnotationQuery()
         .name("Annotations & Alerts")
         .built_in(1)
-        .datasource(source("-- Grafana --", "grafana"))
+        .datasource(source(GRAFANA, "grafana"))
         .type("dashboard")
         .enable(True)
         .hide(True)
         .icon_color("rgba(0, 211, 255, 1)")
+    )
+
+
+def _marks() -> dashboard.AnnotationQuery:
+    """What people and pipelines marked: `loopscope mark`, or any annotation with our tag."""
+    target = dashboard.AnnotationTarget().type("tags").tags([names.MARK_TAG]).match_any(False)
+    return (
+        dashboard.AnnotationQuery()
+        .name("Marks")
+        .datasource(source(GRAFANA, "grafana"))
+        .enable(True)
+        .icon_color("orange")
+        .target(target.limit(MARKS_SHOWN))  # type: ignore[arg-type]  # the SDK knows only queries
     )
 
 

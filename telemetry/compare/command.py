@@ -80,8 +80,9 @@ def compare(
 ) -> None:  # fmt: skip
     """Say whether it became worse after a change, since when, and what is to blame.
 
-    Without --before and --after: around the last change of the build. Exit codes: 0 fine, 1 worse,
-    3 not enough data, 2 wrong usage, 4 the data cannot be read.
+    Without --before and --after: around the last change of the build, or with --records the last
+    mark when that is later. Exit codes: 0 fine, 1 worse, 3 not enough data, 2 wrong usage, 4 the
+    data cannot be read.
     """
     _refuse_contradictions(records_url, prometheus_url, before, after)
     if wants_json and wants_markdown:

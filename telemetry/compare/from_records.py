@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,7 +13,7 @@ from telemetry.compare.observed import UNFINISHED, Observed, measure, observe
 from telemetry.compare.side import Side
 from telemetry.compare.window import LABELS, Window, around, moment
 from telemetry.errors import CompareInputError, NoChangeError
-from telemetry.records import RecordReader, Selection, TurnRecord
+from telemetry.records import Mark, RecordReader, Selection, TurnRecord
 
 _COLUMNS: Final = {
     "version": "version",
@@ -52,17 +53,19 @@ class RecordsSource:
     def windows_around_change(self, length: float, guard: float) -> tuple[Window, Window, Change]:
         """Return the time before and after the last change, and the change.
 
+        That is the last change of the build or the last mark, whichever is later.
+
         Args:
             length: Seconds of either side at most.
             guard: Seconds left out on either side of the change.
 
         Raises:
-            NoChangeError: All turns are of one build.
+            NoChangeError: All turns are of one build, and nobody marked anything.
         """
         columns = ["started_ms", *(_COLUMNS[label] for label in LABELS)]
         rows = self.reader.columns(columns, Selection(graph=self.graph))
         turns = [(ms / 1000, tuple(value or "" for value in build)) for ms, *build in rows]
-        change = last_change(turns)
+        change = _later(last_change(turns), self.reader.marks(until=time.time()))
         if change is None:
             build = dict(zip(LABELS, turns[-1][1], strict=True)) if turns else {}
             raise NoChangeError(_told(build), moment(turns[0][0]) if turns else "never")
@@ -108,6 +111,13 @@ class RecordsSource:
             since=window.since if math.isfinite(window.since) else None,
             until=window.until if math.isfinite(window.until) else None,
         )
+
+
+def _later(change: Change | None, marks: Sequence[Mark]) -> Change | None:
+    """Return the change or the last mark, whichever is later."""
+    if not marks or (change is not None and change.at >= marks[-1].at):
+        return change
+    return Change(at=marks[-1].at, before=(), after=(), mark=marks[-1].what)
 
 
 def side_of(

@@ -101,7 +101,12 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "after": _side(comparison.after),
         "change": None
         if change is None
-        else {"at": change.at, "before": list(change.before), "after": list(change.after)},
+        else {
+            "at": change.at,
+            "before": list(change.before),
+            "after": list(change.after),
+            "mark": change.mark,
+        },
         "measures": [_finding(finding) for finding in comparison.findings],
         "not_measured": [measure.name for measure in comparison.missing],
         "blame": None if comparison.blame is None else _blame(comparison.blame),

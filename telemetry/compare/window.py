@@ -19,6 +19,7 @@ LABELS: Final = (
 )  # fmt: skip
 """Labels of the build by which a side can be chosen, those of `rag_build_info`."""
 _EXAMPLES: Final = "Write for example version=1.4, 2h..1h or 2026-05-01T10:00..2026-05-01T12:00."
+_TIMES: Final = "Write for example 2h or 2026-05-01T10:00."
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 
@@ -88,9 +89,7 @@ def read_time(side: str, text: str, now: float) -> float:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise CompareInputError(
-            f"--{side}", text, "a moment or a duration ago", _EXAMPLES
-        ) from None
+        raise CompareInputError(f"--{side}", text, "a moment or a duration ago", _TIMES) from None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
@@ -111,7 +110,7 @@ def read_duration(option: str, text: str) -> float:
 
 
 def around(change: Change, guard: float, length: float) -> tuple[Window, Window]:
-    """Return the sides of a change: the build before it and the one after it.
+    """Return the sides of a change: the build before it and the one after; at a mark any builds.
 
     Args:
         change: The change.
@@ -119,7 +118,8 @@ def around(change: Change, guard: float, length: float) -> tuple[Window, Window]
         length: Seconds of either side at most.
     """
     first, second = (
-        dict(zip(LABELS, build, strict=True)) for build in (change.before, change.after)
+        {} if change.mark is not None else dict(zip(LABELS, build, strict=True))
+        for build in (change.before, change.after)
     )
     start, end = change.at - guard, change.at + guard
     return (

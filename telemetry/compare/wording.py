@@ -97,6 +97,8 @@ def headline(comparison: Comparison) -> str:
     if comparison.blame is not None:
         cause = comparison.blame.first_cause
         parts.append(f"first cause {cause}" if cause else "no single cause can be told")
+    if comparison.change is not None and comparison.change.mark is not None:
+        parts.append(f"around the mark {comparison.change.mark!r}")
     return "; ".join(parts)
 
 

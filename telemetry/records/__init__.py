@@ -1,5 +1,6 @@
 """Turn records: one row of accounting a turn, written off the request path and easy to read."""
 
+from telemetry.records.marks import Mark
 from telemetry.records.reader import Group, Page, RecordReader, open_reader
 from telemetry.records.record import Attempt, Labels, TurnRecord
 from telemetry.records.selection import Selection
@@ -9,6 +10,7 @@ __all__ = [
     "Attempt",
     "Group",
     "Labels",
+    "Mark",
     "Page",
     "RecordReader",
     "RecordSink",

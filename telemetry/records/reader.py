@@ -18,7 +18,9 @@ from telemetry.errors import (
     TelemetryError,
 )
 from telemetry.records.database import Address, Database, Row, connect, parse_address
-from telemetry.records.record import TurnRecord
+from telemetry.records.marks import Mark
+from telemetry.records.marks import from_row as mark_from_row
+from telemetry.records.record import TurnRecord, first_id
 from telemetry.records.schema import COLUMNS, check, from_row, migrate
 from telemetry.records.selection import ALL_TURNS, Selection, Where
 
@@ -183,6 +185,19 @@ class RecordReader:
             if len(rows) < _WALK:
                 return
             after = rows[-1][0]
+
+    def marks(self, *, since: float = 0.0, until: float) -> tuple[Mark, ...]:
+        """Return what people marked, oldest first.
+
+        Args:
+            since: Unix time, seconds; marks of then or later.
+            until: Unix time, seconds; marks of before or then.
+        """
+        rows = self._query(
+            "SELECT id, at_ms, what, tags FROM marks WHERE id >= ? AND at_ms <= ? ORDER BY id",
+            (first_id(since), round(until * 1000)),
+        )
+        return tuple(map(mark_from_row, rows))
 
     def close(self) -> None:
         """Close the connection; the next question opens it again."""

@@ -71,7 +71,18 @@ _V2: Final = tuple(
     )
 )
 
-MIGRATIONS: Final[tuple[Sequence[str], ...]] = (_V1, _V2)
+_V3: Final = (
+    """
+    CREATE TABLE marks (
+        id TEXT PRIMARY KEY,
+        at_ms BIGINT NOT NULL,
+        what TEXT NOT NULL,
+        tags TEXT NOT NULL
+    )
+    """,
+)
+
+MIGRATIONS: Final[tuple[Sequence[str], ...]] = (_V1, _V2, _V3)
 """Statements that lead from each version to the next; the first ones from an empty store.
 Only ever appended to: stores in the field were made with what stands here."""
 
@@ -90,6 +101,9 @@ SUMMARIES: Final = ("retrievals", "failed_retrievals", "judgements")
 INSERT_TURN: Final = (
     f"INSERT INTO turns ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) "
     "ON CONFLICT (id) DO NOTHING"
+)
+INSERT_MARK: Final = (
+    "INSERT INTO marks (id, at_ms, what, tags) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
 )
 INSERT_FINDING: Final = (
     "INSERT INTO turn_findings (detector, turn_id) VALUES (?, ?) ON CONFLICT DO NOTHING"

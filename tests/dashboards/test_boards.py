@@ -19,6 +19,7 @@ from dashboards.failures import FAILURES
 from dashboards.render.values import COLORS
 from dashboards.settings import Settings, load_settings
 from dashboards.wording import filled
+from telemetry import names
 
 SETTINGS = Settings()
 FILES = files(SETTINGS)
@@ -72,7 +73,7 @@ def test_ids_are_those_of_earlier_releases() -> None:
 @pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
 def test_board(board: dict[str, Any]) -> None:
     ids = [panel["id"] for panel in board["panels"]]
-    built_in, deploys = board["annotations"]["list"]
+    built_in, deploys, marks = board["annotations"]["list"]
 
     assert len(set(ids)) == len(ids)
     assert min(ids) > 0
@@ -86,6 +87,11 @@ def test_board(board: dict[str, Any]) -> None:
     assert (built_in["builtIn"], built_in["datasource"]["uid"]) == (1, "-- Grafana --")
     assert deploys["name"] == "Deploys"
     assert "rag_build_info" in deploys["expr"]
+    assert marks["datasource"] == {"type": "grafana", "uid": "-- Grafana --"}
+    assert marks["target"] == {
+        "type": "tags", "tags": [names.MARK_TAG], "matchAny": False, "limit": 100,
+    }  # fmt: skip
+    assert marks["enable"] is True
     assert board["links"][0]["tags"] == ["loopscope"]
     assert board["links"][0]["includeVars"] is True
     assert "inControlsMenu" not in json.dumps(board)
