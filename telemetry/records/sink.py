@@ -183,7 +183,7 @@ def _reason(error: TelemetryError) -> str:
 
 
 def trim(database: Database, retention: Retention, now: float) -> int:
-    """Delete what is too old or too much, oldest first, a few thousand at a time.
+    """Delete what is too old or too much, oldest first, a few thousand at a time; old marks too.
 
     Args:
         database: An open, migrated store.
@@ -194,6 +194,8 @@ def trim(database: Database, retention: Retention, now: float) -> int:
         How many turns were deleted.
     """
     cutoff = first_id(now - retention.max_age_seconds)
+    if database.execute("SELECT 1 FROM marks WHERE id < ? LIMIT 1", (cutoff,)):
+        database.execute("DELETE FROM marks WHERE id < ?", (cutoff,))
     surplus = database.execute(
         "SELECT id FROM turns ORDER BY id DESC LIMIT 1 OFFSET ?", (max(retention.max_turns, 0),)
     )

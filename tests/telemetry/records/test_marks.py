@@ -4,10 +4,13 @@ import pytest
 from record_turns import make_turn
 
 from telemetry.errors import MarkError
-from telemetry.records import RecordReader, RecordSink
+from telemetry.records import RecordReader, RecordSink, Retention
+from telemetry.records.database import connect, parse_address
 from telemetry.records.marks import MAX_CHARS, make_mark, put_mark
+from telemetry.records.sink import trim
 
 NOW = 1_700_000_000.0
+DAY = 86_400.0
 
 
 def test_marks_are_read_in_the_order_of_time(url: str, reader: RecordReader) -> None:
@@ -35,6 +38,16 @@ def test_marks_and_turns_live_in_one_store(
     assert sink.flush()
 
     assert (reader.count(), len(reader.marks(until=NOW))) == (1, 1)
+
+
+def test_old_marks_go_with_the_old_turns(url: str, reader: RecordReader) -> None:
+    for what, ago in (("old", 31 * DAY), ("young", 29 * DAY)):
+        put_mark(url, make_mark(what, at=NOW - ago, tags=[], now=NOW))
+    database = connect(parse_address(url))
+    trim(database, Retention(max_age_seconds=30 * DAY), NOW)
+    database.close()
+
+    assert [m.what for m in reader.marks(until=NOW)] == ["young"]
 
 
 @pytest.mark.parametrize("what", ["naïve 🙂 'quoted' %s ? \"x\"", "x" * MAX_CHARS])
