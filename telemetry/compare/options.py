@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from telemetry.errors import CompareInputError, NothingComparedError, TelemetryError
 from telemetry.fetch import FetchError
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _Found = TypeVar("_Found")
+_SOURCES: Final = ("records_url", "prometheus_url")
 
 
-def source_options(command: _Command) -> _Command:
-    """Add `--records`, `--prometheus`, `--graph` and `--job`."""
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--records`, `--prometheus`, `--graph` and `--job`.
+
+    A source that is named on the command line takes the place of one that a variable names.
+    """
+
+    @functools.wraps(command)
+    def with_source(**given: Any) -> Any:
+        context = click.get_current_context()
+        typed = [
+            name
+            for name in _SOURCES
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        ]
+        for name in _SOURCES:
+            if typed and name not in typed:
+                given[name] = None
+        return command(**given)
+
     for option in reversed(
         (
             click.option(
                 "--records",
                 "records_url",
-                envvar="LOOPSCOPE_RECORDS_URL",
+                envvar="LOOPSCOPE_RECORDS",
                 show_envvar=True,
                 metavar="PATH|URL",
                 help="Read turn records: they know single turns.",
@@ -38,8 +57,8 @@ def source_options(command: _Command) -> _Command:
             click.option("--job", help="Which job of Prometheus; needed when there are several."),
         )
     ):
-        command = option(command)
-    return command
+        with_source = option(with_source)
+    return with_source
 
 
 def refuse_two_sources(records_url: str | None, prometheus_url: str | None) -> None:
