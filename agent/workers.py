@@ -26,7 +26,7 @@ us: with the pauses between them 7.5 s, in which a database has had time to come
 PAUSE_SECONDS: Final = 0.5
 """Before the start after the first failure; doubled with each further one."""
 SETTLED_SECONDS: Final = 10.0
-"""A worker that ends sooner counts as a failure. Chosen by us: a start takes two or three."""
+"""A worker that ends sooner after it answered, or before, counts as a failure. Chosen by us."""
 STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 READY: Final = b"ready\n"
 WRONG_USAGE: Final = 2
@@ -117,14 +117,14 @@ class Workers:
     async def _keep(self, number: int) -> None:
         """Keep one worker running."""
         while not self._stopped.is_set():
-            process, began = await self._start(number), time.monotonic()
-            is_ready = await self._answers(process, number)
+            process = await self._start(number)
+            is_ready, since = await self._answers(process, number), time.monotonic()
             code = await process.wait()
             self._running.discard(process)
             self._died(process.pid)
             if self._stopped.is_set():
                 return
-            has_settled = is_ready and time.monotonic() - began >= SETTLED_SECONDS
+            has_settled = is_ready and time.monotonic() - since >= SETTLED_SECONDS
             await self._again(number, process.pid, code, has_settled=has_settled)
 
     async def _start(self, number: int) -> asyncio.subprocess.Process:
