@@ -125,9 +125,14 @@ def find_run(name: str, settings: Settings) -> KeptRun:
         KeptRunError: There is none such.
         FileBesideError: The kept runs cannot be read.
     """
-    path = Path(name)
-    if path.is_file():
-        return read_run(path.read_bytes(), name)
+    try:
+        text = Path(name).read_bytes() if Path(name).exists() else None
+    except OSError as error:
+        raise KeptRunError(
+            name, error.strerror or type(error).__name__, "Check the path."
+        ) from None
+    if text is not None:
+        return read_run(text, name)
     runs = [] if settings.records == NO_RECORDS else shelf_of(settings).all()
     if name == LAST and runs:
         return runs[0]

@@ -19,7 +19,7 @@ from telemetry.compare.options import readable, refuse_two_sources, source_optio
 from telemetry.compare.page import page
 from telemetry.compare.report import as_json, markdown, print_report
 from telemetry.compare.window import Window, read_duration, read_window, refuse_overlap
-from telemetry.errors import CompareInputError
+from telemetry.errors import CompareInputError, NothingComparedError
 from telemetry.records import open_reader
 
 
@@ -101,9 +101,19 @@ def compare(
             )
         )
     if html is not None:
-        html.write_text(page(found), encoding="utf-8")
+        _write(html, page(found))
     _print(found, wants_json=wants_json, wants_markdown=wants_markdown)
     sys.exit(found.exit_code)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:  # would end with 1, which means worse
+        raise NothingComparedError(
+            f"--html: got {error.strerror!r} for {str(path)!r}, expected a file that can be "
+            "written. Check the path, its rights and the disk."
+        ) from None
 
 
 def _refuse_contradictions(

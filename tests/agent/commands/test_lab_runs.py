@@ -94,6 +94,10 @@ def test_nothing_is_kept_unless_wanted(here: Path) -> None:
         pytest.param(
             ["--against", "golden.yaml"], 4, "run golden.yaml: got text that is no JSON", id="yaml"
         ),
+        pytest.param(["--against", "."], 4, "run .: got Is a directory", id="a-folder"),
+        pytest.param(
+            ["--against", "x" * 300], 4, ": got File name too long", id="a-name-of-300-letters"
+        ),
         pytest.param(
             ["--compare", "last", "golden.yaml"], 4, "run last: got no such", id="compare-nothing"
         ),

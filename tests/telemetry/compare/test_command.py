@@ -125,6 +125,12 @@ def test_exit_codes(store: str, sides: tuple[str, str], expected: int) -> None:
         pytest.param(
             ["--prometheus", "http://127.0.0.1:1"], 4, "nobody listens", id="no-prometheus"
         ),
+        pytest.param(
+            ["--records", "{store}", "--html", "/nowhere/page.html"],
+            4,
+            "--html: got 'No such file or directory'",
+            id="a-page-that-cannot-be-written",
+        ),
         pytest.param(["--records", "{store}", "--guard", "soon"], 2, "--guard", id="no-duration"),
     ],
 )
