@@ -11,6 +11,7 @@ from filled_store import HOSTILE, fill, turns
 from served_console import served
 
 from agent.console.frame import PAGES
+from telemetry.records.marks import make_mark, put_mark
 
 pytestmark = pytest.mark.servers
 PAGE_SECONDS = 1.0
@@ -139,6 +140,16 @@ def test_versions_are_compared(tmp_path: Path, open_page) -> None:
         page.get_by_role("button", name="Compare").click()
 
         page.wait_for_selector("text=Where the jump comes from")
+
+
+def test_marks_are_listed_with_the_versions(tmp_path: Path, open_page) -> None:
+    path, now = tmp_path / "loopscope-turns.sqlite", time.time()
+    fill(path, turns(50, now, days=1))
+    put_mark(path, make_mark("Handbook <b>reworded</b>", at=now - 60, tags=["docs"], now=now))
+    with served(tmp_path) as (url, _):
+        page = open_page(f"{url}/changes")
+
+        page.wait_for_selector("text=Handbook <b>reworded</b>")
 
 
 def test_a_lost_connection_is_shown(tmp_path: Path, open_page) -> None:
