@@ -139,7 +139,7 @@ def compare_prometheus(
         builds = source.builds(since, until)
         if sides is None:
             change = last_build(builds)
-            sides = around(change, guard, length)
+            sides = around(change, guard, length, now)
         for name, side in zip(("before", "after"), sides, strict=True):
             _require(name, side, builds)
     gains = list(source.gains(since, until))

@@ -65,11 +65,12 @@ class RecordsSource:
         columns = ["started_ms", *(_COLUMNS[label] for label in LABELS)]
         rows = self.reader.columns(columns, Selection(graph=self.graph))
         turns = [(ms / 1000, tuple(value or "" for value in build)) for ms, *build in rows]
-        change = _later(last_change(turns), self.reader.marks(until=time.time()))
+        now = time.time()
+        change = _later(last_change(turns), self.reader.marks(until=now))
         if change is None:
             build = dict(zip(LABELS, turns[-1][1], strict=True)) if turns else {}
             raise NoChangeError(_told(build), moment(turns[0][0]) if turns else "never")
-        return *around(change, guard, length), change
+        return *around(change, guard, length, now), change
 
     def side(self, name: str, window: Window) -> Side:
         """Return one side.

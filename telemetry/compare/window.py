@@ -109,22 +109,24 @@ def read_duration(option: str, text: str) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def around(change: Change, guard: float, length: float) -> tuple[Window, Window]:
+def around(change: Change, guard: float, length: float, now: float) -> tuple[Window, Window]:
     """Return the sides of a change: the build before it and the one after; at a mark any builds.
 
     Args:
         change: The change.
         guard: Seconds left out on either side.
         length: Seconds of either side at most.
+        now: Unix time, seconds; a side that reaches beyond it has no end.
     """
     first, second = (
         {} if change.mark is not None else dict(zip(LABELS, build, strict=True))
         for build in (change.before, change.after)
     )
     start, end = change.at - guard, change.at + guard
+    last = end + length if end + length < now else math.inf
     return (
         Window(labels=first, since=start - length, until=start),
-        Window(labels=second, since=end, until=end + length),
+        Window(labels=second, since=end, until=last),
     )
 
 

@@ -5,8 +5,15 @@ import random
 
 import pytest
 
-from telemetry.compare.change import RETURNS, STRETCH, last_change
-from telemetry.compare.window import Window, moment, read_duration, read_window, refuse_overlap
+from telemetry.compare.change import RETURNS, STRETCH, Change, last_change
+from telemetry.compare.window import (
+    Window,
+    around,
+    moment,
+    read_duration,
+    read_window,
+    refuse_overlap,
+)
 from telemetry.errors import CompareInputError
 
 NOW = 1_700_000_000.0
@@ -132,3 +139,22 @@ def test_a_build_with_a_small_share_of_the_turns_does_not_come_and_go(
 
         assert found is not None
         assert (found.at, found.after) == (300, B)
+
+
+@pytest.mark.parametrize(
+    ("now", "until", "told"),
+    [
+        pytest.param(NOW + 9_000, NOW + 3_660, "2023-11-14 23:14:20 UTC", id="a-whole-side"),
+        pytest.param(NOW + 600, math.inf, "now", id="a-side-that-goes-on"),
+    ],
+)
+def test_around_a_change(now: float, until: float, told: str) -> None:
+    builds = [(version, "i", "p", "g", "m") for version in "12"]
+    before, after = around(
+        Change(at=NOW, before=builds[0], after=builds[1]), guard=60, length=3_600, now=now
+    )
+
+    assert (before.since, before.until) == (NOW - 3_660, NOW - 60)
+    assert (after.since, after.until) == (NOW + 60, until)
+    assert (before.labels["version"], after.labels["version"]) == ("1", "2")
+    assert after.told().endswith(f"to {told}")
