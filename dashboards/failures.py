@@ -98,6 +98,7 @@ SILENT_REJECTION: Final = Failure(
     ),
     traces=f'{{ span.{names.RAG_OUTCOME} = "{names.OFF_TOPIC}" && '
     f"span.{names.RAG_RETRIEVALS} = 0 }}",
+    consequences=("probe_flipped",),
 )
 
 RUNAWAY_LOOP: Final = Failure(
@@ -421,7 +422,7 @@ NO_RESULTS_JUMP: Final = Failure(
         _gained(names.GRADES_GIVEN, names.LABEL_GRADE, names.LABEL_ATTEMPT),
     ),
     traces=f'{{ span.{names.RAG_OUTCOME} = "{names.NO_RESULTS}" }}',
-    consequences=("synonym_swap", "rewrite_drift"),
+    consequences=("synonym_swap", "rewrite_drift", "probe_flipped"),
 )
 
 ANSWERED_WITHOUT_EVIDENCE: Final = Failure(
@@ -912,7 +913,7 @@ MODEL_ERRORS: Final = Failure(
         'loopscope ask "How do I cancel my plan?" --json',
     ),
     traces=f'{{ span.{names.OPERATION_NAME} = "{names.OPERATION_CHAT}" && status = error }}',
-    consequences=("turn_errors", "latency_objective", "synonym_swap"),
+    consequences=("turn_errors", "latency_objective", "synonym_swap", "probe_flipped"),
 )
 
 JUDGEMENT_FAILURES: Final = Failure(
@@ -998,7 +999,7 @@ RETRIEVER_ERRORS: Final = Failure(
         _BUILDS,
     ),
     traces=f'{{ span.{names.OPERATION_NAME} = "{names.OPERATION_RETRIEVAL}" && status = error }}',
-    consequences=("turn_errors", "latency_objective"),
+    consequences=("turn_errors", "latency_objective", "probe_flipped"),
 )
 
 TURN_ERRORS: Final = Failure(
@@ -1043,6 +1044,7 @@ TURN_ERRORS: Final = Failure(
         _BUILDS,
     ),
     traces=f'{{ span.{names.RAG_OUTCOME} = "{names.ERROR}" }}',
+    consequences=("probe_flipped",),
 )
 
 LATENCY_OBJECTIVE: Final = Failure(
