@@ -69,15 +69,14 @@ class Case:
 
 CASES = (
     Case(name="no change, 5 % of the traffic", minutes=480),
-    Case(name="no change, 50 % of the traffic", minutes=240, traffic=(0.5,)),
+    Case(name="10 % become 20 %, 5 % of the traffic", minutes=240, rise=0.1),
+    Case(name="worse by the margin, judged by it alone", minutes=480, rise=MARGIN, measures=1),
     Case(
         name="no change, 5 % to 50 % while 10 % become 30 %", minutes=240,
         stable=(0.1, 0.2, 0.3), traffic=(0.05, 0.2, 0.5),
     ),
-    Case(name="10 % become 20 %, 5 % of the traffic", minutes=480, rise=0.1),
-    Case(name="10 % become 20 %, 50 % of the traffic", minutes=240, rise=0.1, traffic=(0.5,)),
-    Case(name="worse by the margin, 5 % of the traffic", minutes=480, rise=MARGIN),
-    Case(name="worse by the margin, this measure alone", minutes=480, rise=MARGIN, measures=1),
+    Case(name="no change, 50 % of the traffic", minutes=120, traffic=(0.5,)),
+    Case(name="10 % become 20 %, 50 % of the traffic", minutes=120, rise=0.1, traffic=(0.5,)),
 )  # fmt: skip
 
 
@@ -145,7 +144,7 @@ def decided(pool: Pool, case: Case, seed: int) -> tuple[str, int, bool]:
     at = looks[ends[0]] if len(ends) else looks[-1]
     verdict = "undecided" if not len(ends) else "roll back" if worse[ends[0]] else "promote"
     taken = int(seen.turns[: at + 1, CANARY].sum())
-    return verdict, taken, cries_wolf(seen.counts["no_results"], looks)
+    return verdict, taken, not case.rise and cries_wolf(seen.counts["no_results"], looks)
 
 
 def cries_wolf(counts: Counts, looks: NDArray[np.int64]) -> bool:
@@ -179,8 +178,9 @@ def main() -> None:
                 taken = [turns for told, turns, _ in found if told == verdict]
                 median = f", median {np.median(taken):.0f} turns of the canary" if taken else ""
                 print(f"    {verdict:<10} {len(taken) / len(found):6.2%}{median}", flush=True)
-            wolf = np.mean([cries for *_, cries in found])
-            print(f"    a test of no results at 5 % each minute says worse: {wolf:.1%}", flush=True)
+            if not case.rise:
+                wolf = np.mean([cries for *_, cries in found])
+                print(f"    a test of the sums, at 5 % each minute, says worse: {wolf:.1%}")
     print(f"{time.perf_counter() - started:.0f} s")
 
 

@@ -127,7 +127,10 @@ def _learned(blocks: Blocks, guess: float) -> Floats:
     stable = (hits + 0.5) / (blocks.before.total + _sums(blocks.totals[:, STABLE]) + 1.0)
     weights, weighted = _differences(blocks)
     apart = (_sums(weighted) + GUESSED_TURNS * guess) / (_sums(weights) + GUESSED_TURNS)
-    return np.clip(np.stack([stable, stable + apart], axis=1), _LEAST, 1 - _LEAST)
+    # As sure as half a hit in all turns that it is built on: one hit more must not end the bet.
+    least = 0.5 / (_sums(blocks.totals[:, CANARY]) + GUESSED_TURNS + 1.0)
+    canary = np.clip(stable + apart, least, 1 - least)
+    return np.clip(np.stack([stable, canary], axis=1), _LEAST, 1 - _LEAST)
 
 
 def _differences(blocks: Blocks) -> tuple[Floats, Floats]:

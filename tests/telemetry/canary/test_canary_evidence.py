@@ -169,6 +169,14 @@ def test_bounds_hold_at_all_looks() -> None:
     assert missed <= 3
 
 
+def test_one_hit_after_hundreds_without_any_does_not_end_the_bet() -> None:
+    """The stable side has a tenth: by the difference alone the canary would never have a hit."""
+    path = evidence(blocks(*[(1, 10, 0, 1)] * 300, (1, 10, 1, 1)), BELOW)
+
+    assert path[-2] > 20
+    assert path[-1] - path[-2] > -6
+
+
 def test_without_turns_nothing_is_known() -> None:
     assert (bound(blocks(), "above", 0.05, 0.05), bound(blocks(), "below", 0.0, 0.05)) == (-1, 1)
     assert len(evidence(blocks(), ABOVE)) == 0
