@@ -23,6 +23,11 @@ pytestmark = pytest.mark.servers
 SLOW = "slow-model:0.1"
 """Some model calls take 2.5 s longer, so that turns are under way when something is killed."""
 
+CHAT = {
+    "model": "loopscope",
+    "messages": [{"role": "user", "content": "Which payment methods do you take?"}],
+}
+
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[Postgres]:
@@ -170,6 +175,7 @@ async def test_a_database_that_is_away_is_told_and_found_again(
             await client.get(f"{urls[0]}/readyz"),
             await client.post(f"{urls[0]}/ask", json=body),
             await client.get(f"{urls[0]}/healthz"),
+            await client.post(f"{urls[0]}/v1/chat/completions", json=CHAT),
         ]
         database.start()
         back = [
@@ -177,9 +183,28 @@ async def test_a_database_that_is_away_is_told_and_found_again(
             await client.post(f"{urls[1]}/ask", json=body),
         ]
 
-    assert [reply.status_code for reply in [*away, *back]] == [503, 503, 200, 200, 200]
+    assert [reply.status_code for reply in [*away, *back]] == [503, 503, 200, 200, 200, 200]
     assert away[1].json()["code"] == "memory_unavailable"
+    assert away[3].json()["loopscope"]["outcome"] == "answered"
     assert await stored(database, "away") == [body["question"]]
+
+
+async def test_one_replica_takes_what_is_said_of_the_others_answer_and_repeats_its_reply(
+    replicas: list[Replica],
+) -> None:
+    urls = [replica.url for replica in replicas]
+    key = {"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
+    body = {"question": "Can I get a refund?"}
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_SECONDS) as client:
+        told = await client.post(f"{urls[0]}/ask", json=body, headers=key)
+        again = await client.post(f"{urls[1]}/ask", json=body, headers=key)
+        given = {"turn_id": told.json()["turn_id"], "verdict": "down"}
+        judged = await client.post(f"{urls[1]}/feedback", json=given)
+        counted = (await client.get(f"{urls[1]}/metrics")).text
+
+    assert (told.content, again.headers["Idempotency-Replayed"]) == (again.content, "true")
+    assert judged.json()["turn_id"] == told.json()["turn_id"]
+    assert 'rag_feedback_total{verdict="down"} 1.0' in counted
 
 
 def test_replicas_end_in_order_when_told_to(replicas: list[Replica]) -> None:
