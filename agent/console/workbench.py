@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +18,10 @@ from agent.settings import RewriteFrom, RouterOrder, Settings
 
 MAX_COMPOSITIONS: Final = 4
 """Models with their golden sets kept ready; chosen by us: each holds the documents once more."""
+MAX_UPLOADS: Final = 32
+"""Golden sets kept of those that were uploaded, until the process ends; chosen by us."""
+MAX_NAME: Final = 100
+"""Characters kept of an uploaded file's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +58,7 @@ class Workbench:
         self._settings = settings
         self._ready: OrderedDict[tuple[str, Path | None, bool], Composition] = OrderedDict()
         self._lock = threading.Lock()
+        self._kept: OrderedDict[Path, None] = OrderedDict()
 
     def agent(self, plan: Plan, *, max_rewrites: int, topic_check: bool = True) -> SupportAgent:
         """Return an agent for one question; takes seconds when its model is new.
@@ -67,8 +75,30 @@ class Workbench:
         }
         return composition.agent(composition.settings.model_copy(update=varied))
 
+    def keep(self, name: str, content: bytes) -> Path:
+        """Keep an uploaded golden set and return where; the oldest ones are given up.
+
+        Args:
+            name: Of the file, as its owner calls it.
+            content: Of the file.
+        """
+        folder = Path(self._uploads.name) / hashlib.sha256(content).hexdigest()[:16]
+        folder.mkdir(exist_ok=True)
+        path = folder / (Path(name.replace("\\", "/")).name[-MAX_NAME:] or "golden.yaml")
+        path.write_bytes(content)
+        with self._lock:
+            self._kept.pop(path, None)
+            self._kept[path] = None
+            if len(self._kept) > MAX_UPLOADS:
+                self._kept.popitem(last=False)[0].unlink(missing_ok=True)
+        return path
+
     def questions(self, plan: Plan) -> list[str]:
-        """Return the golden questions of a plan, in their order."""
+        """Return the golden questions of a plan, in their order.
+
+        Raises:
+            AgentError: As `agent`.
+        """
         return [question.question for question in self._composition(plan).golden]
 
     def lab(self, plan: Plan) -> Lab:
@@ -103,6 +133,11 @@ class Workbench:
             k=composition.settings.k,
             max_bound=max(plan.max_bound, PUBLISHED_BOUND),
         )
+
+    @cached_property
+    def _uploads(self) -> tempfile.TemporaryDirectory[str]:
+        """A folder that goes with the process."""
+        return tempfile.TemporaryDirectory(prefix="loopscope-golden-")
 
     def _composition(self, plan: Plan) -> Composition:
         is_published = plan is PUBLISHED

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 from pathlib import Path
 from typing import Any, get_args
 
 from nicegui import background_tasks, events, ui
 
+from agent.console import words
 from agent.console.frame import frame, note, text
 from agent.console.pages.lab_result import draw_result
 from agent.console.sources import Sources
 from agent.console.workbench import PUBLISHED, Experiment, Plan
+from agent.errors import AgentError
 from agent.settings import RewriteFrom, RouterOrder
 
 LEAD = (
@@ -23,6 +24,8 @@ LEAD = (
 MAX_KEPT = 8
 """Finished runs kept for a caller; chosen by us: more do not fit side by side."""
 MAX_GOLDEN_BYTES = 1_000_000
+TOO_LARGE = f"A golden set is a YAML file of at most {MAX_GOLDEN_BYTES:,} bytes: choose another."
+OWN_SET = "golden set of the settings"
 
 
 def build(sources: Sources, caller: str) -> None:
@@ -75,10 +78,13 @@ class _LabPage:
             auto_upload=True,
             max_file_size=MAX_GOLDEN_BYTES,
             on_upload=self._take_golden,
-        ).props("flat bordered").style("margin: 12px 0; max-width: 100%")
+            on_rejected=lambda: self._refuse_golden(TOO_LARGE),
+        ).props('flat bordered accept=".yaml,.yml"').style("margin: 12px 0; max-width: 100%")
+        self._golden_said = text("", "soft small").props('role="status"')
+        self._golden_problem = ui.element("div")
 
         def own() -> None:
-            path, name = self._golden or (None, "golden set of the settings")
+            path, name = self._golden or (None, OWN_SET)
             self._start(
                 Plan(
                     model=str(model.value),
@@ -93,10 +99,29 @@ class _LabPage:
         ui.button("Run", on_click=own).props("unelevated")
 
     async def _take_golden(self, upload: events.UploadEventArguments) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="loopscope-golden-"))
-        path = folder / "golden.yaml"
-        path.write_bytes(await upload.file.read())
-        self._golden = path, upload.file.name
+        """Take an uploaded golden set; its first mistake is told at once."""
+        name = upload.file.name
+        if upload.file.size() > MAX_GOLDEN_BYTES:  # the browser asks before; another client may not
+            self._refuse_golden(TOO_LARGE)
+            return
+        path = self._sources.workbench.keep(name, await upload.file.read())
+        try:
+            questions = await asyncio.to_thread(
+                self._sources.workbench.questions, Plan(golden=path)
+            )
+        except AgentError as error:
+            self._refuse_golden(str(error).replace(f"{path.parent}/", ""))
+            return
+        self._golden = path, name
+        self._golden_problem.clear()
+        told = words.counted(len(questions), "question")
+        self._golden_said.say(f"Golden set: {name}, {told}.")
+
+    def _refuse_golden(self, problem: str) -> None:
+        """Say why a file is not taken; the set before it stays."""
+        self._golden_problem.clear()
+        with self._golden_problem:
+            note(problem, is_bad=True)
 
     def _start(self, plan: Plan) -> None:
         if any(not experiment.is_over for experiment in self._kept):

@@ -47,7 +47,7 @@ def open_page(browser) -> Iterator[Callable[..., object]]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         own = re.sub(r"^http", "(http|ws)", url.split("/", 3)[0] + "//" + url.split("/")[2])
         page.on(
             "request", lambda r: re.match(f"{own}|data:|blob:", r.url) or strangers.append(r.url)

@@ -26,7 +26,7 @@ def served(
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=home, env=env, stdout=log, stderr=log)
         try:
-            wait_until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), "loopscope serve", 60)
+            wait_until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), "loopscope serve", 180)
             yield f"http://127.0.0.1:{port}", process
         finally:
             process.send_signal(signal.SIGTERM)
