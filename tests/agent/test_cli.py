@@ -400,9 +400,10 @@ def test_the_lab_refuses_what_it_could_only_ignore(
 def test_the_help_of_the_lab_offers_only_what_it_takes(run: Run) -> None:
     text = run("lab", "--help").stdout
 
-    refused = ("--max-rewrites", "--topic-check", "--router-order", "--records")
+    refused = ("--max-rewrites", "--topic-check", "--router-order")
     assert [option for option in refused if option in text] == []
     assert "--golden FILE" in text
+    assert "--records PATH|URL|off" in text  # --keep keeps the run beside them
 
 
 @pytest.fixture
