@@ -18,15 +18,18 @@ from agent.console.gate import NO_TURNS, turns_for
 from agent.console.sources import Sources
 from telemetry.compare import wording
 from telemetry.compare.comparison import Comparison, compare
-from telemetry.compare.from_records import RecordsSource
+from telemetry.compare.from_records import RecordsSource, without_guard
 from telemetry.compare.report import BLAME_COLUMNS, blame_cells
 from telemetry.compare.window import moment, read_window
-from telemetry.errors import RecordsMissingError, TelemetryError
+from telemetry.errors import NoChangeError, RecordsMissingError, TelemetryError
 from telemetry.records import Group, RecordReader, Selection
 
 LEAD = "Which version answered when, and whether what changed made anything worse."
 DAYS: Final = 14
 DAY: Final = 86_400
+"""Of the chart, and the longest side around a change, in seconds."""
+GUARD_SECONDS: Final = 60.0
+"""Left out on both sides of a change, as `loopscope compare` does."""
 
 
 def build(sources: Sources, caller: str) -> None:
@@ -115,50 +118,69 @@ def _draw_versions(ends: Sequence[Group]) -> None:
 def _draw_choice(reader: RecordReader, versions: Sequence[str]) -> None:
     with ui.element("div").classes("panel"):
         text("Before and after", tag="h2")
+        with ui.element("div").classes("row"):
+            box: list[ui.element] = []
+            if len(versions) > 1:
+                _draw_versions_to_compare(reader, versions, box)
+
+            async def show_last() -> None:
+                await _compare(reader, None, box[0])
+
+            ui.button("Around the last change or mark", on_click=show_last).props("outline")
         if len(versions) < 2:
             text(
                 "One version alone is recorded. Set LOOPSCOPE_VERSION to what you deploy, and two "
-                "of them can be compared here.", "soft",
+                "of them can be compared here.", "soft small",
             )  # fmt: skip
-            return
-        with ui.element("div").classes("row"):
-            before = ui.select(list(versions), value=versions[-2], label="Before")
-            after = ui.select(list(versions), value=versions[-1], label="After")
-            for control in (before, after):
-                control.props("outlined dense").style("min-width: 160px")
-            box: list[ui.element] = []
-
-            async def show() -> None:
-                await _compare(reader, str(before.value), str(after.value), box[0])
-
-            ui.button("Compare", on_click=show).props("unelevated")
         box.append(ui.element("div").style("margin-top: 14px").props('aria-live="polite"'))
 
 
-async def _compare(reader: RecordReader, before: str, after: str, box: ui.element) -> None:
+def _draw_versions_to_compare(
+    reader: RecordReader, versions: Sequence[str], box: list[ui.element]
+) -> None:
+    before = ui.select(list(versions), value=versions[-2], label="Before")
+    after = ui.select(list(versions), value=versions[-1], label="After")
+    for control in (before, after):
+        control.props("outlined dense").style("min-width: 160px")
+
+    async def show() -> None:
+        await _compare(reader, (str(before.value), str(after.value)), box[0])
+
+    ui.button("Compare", on_click=show).props("unelevated")
+
+
+async def _compare(reader: RecordReader, versions: tuple[str, str] | None, box: ui.element) -> None:
     box.clear()
     with box:
         text("Comparing …", "soft")
     try:
-        comparison = await asyncio.to_thread(_comparison, reader, before, after)
+        comparison = await asyncio.to_thread(_comparison, reader, versions)
+    except NoChangeError:
+        problem = "All turns are of one build, and nothing is marked: nothing to compare around."
     except TelemetryError as error:
-        box.clear()
-        with box:
-            note(str(error), is_bad=True)
-        return
+        problem = str(error)
+    else:
+        problem = ""
     box.clear()
     with box:
-        _draw_comparison(comparison)
+        if problem:
+            note(problem, is_bad=True)
+        else:
+            _draw_comparison(comparison)
 
 
-def _comparison(reader: RecordReader, before: str, after: str) -> Comparison:
-    now = time.time()
+def _comparison(reader: RecordReader, versions: tuple[str, str] | None) -> Comparison:
+    """Compare two versions, None for around the last change, as `loopscope compare` does."""
     source = RecordsSource.of(reader)
-    sides = [
+    if versions is None:
+        first, second, change = source.windows_around_change(DAY, GUARD_SECONDS)
+        return compare(source.side("before", first), source.side("after", second), change=change)
+    now = time.time()
+    before, after = (
         source.side(name, read_window(name, [f"version={version}"], now))
-        for name, version in (("before", before), ("after", after))
-    ]
-    return compare(*sides)
+        for name, version in zip(("before", "after"), versions, strict=True)
+    )
+    return compare(*without_guard(before, after, GUARD_SECONDS))
 
 
 def _draw_comparison(comparison: Comparison) -> None:

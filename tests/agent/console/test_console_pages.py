@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -133,13 +134,23 @@ def test_refusals_are_judged_with_one_key_each(full: str, open_page) -> None:
     page.wait_for_selector(".facts >> text=0 judged")
 
 
-def test_versions_are_compared(tmp_path: Path, open_page) -> None:
-    fill(tmp_path / "loopscope-turns.sqlite", turns(2_000, time.time(), days=5))
+def test_versions_and_marks_are_compared(tmp_path: Path, open_page) -> None:
+    store, now = tmp_path / "loopscope-turns.sqlite", time.time()
+    fill(store, turns(2_000, now, days=5))
+    put_mark(store, make_mark("<b>new</b> prompt", at=now - 86_400, tags=["deploy"], now=now))
     with served(tmp_path) as (url, _):
         page = open_page(f"{url}/changes")
         page.get_by_role("button", name="Compare").click()
-
         page.wait_for_selector("text=Where the jump comes from")
+        versions = page.locator(".page").inner_text()
+        page.get_by_role("button", name="Around the last change or mark").click()
+        page.wait_for_selector("text=/around the mark '<b>new<.b> prompt'/")
+
+        day = datetime.fromtimestamp(now - 2 * 86_400, UTC).strftime("%Y-%m-%d")
+        assert f"; since {day} " in versions  # when the newer version began
+        assert "first cause" in versions
+        assert "before: version 1.9 (" in versions and "after: version 2.0 (" in versions
+        assert "deploy" in page.locator("tr", has_text="<b>new</b> prompt").inner_text()
 
 
 def test_marks_are_listed_with_the_versions(tmp_path: Path, open_page) -> None:
