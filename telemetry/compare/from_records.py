@@ -80,15 +80,17 @@ class RecordsSource:
         """
         for label, value in window.labels.items():
             self.require(name, label, value)
-        records = [
-            record
-            for record in self.reader.walk(self._selection(window))
-            if all(_value(record, label) == value for label, value in window.labels.items())
-        ]
-        labels = {
-            label: tuple(sorted({_value(record, label) for record in records})) for label in LABELS
-        }
-        turns = [observe(record) for record in records if record.outcome not in UNFINISHED]
+        seen: dict[str, set[str]] = {label: set() for label in LABELS}
+        turns = []
+        for record in self.reader.walk(self._selection(window)):
+            build = {label: _value(record, label) for label in LABELS}
+            if any(build[label] != value for label, value in window.labels.items()):
+                continue
+            for label, value in build.items():
+                seen[label].add(value)
+            if record.outcome not in UNFINISHED:
+                turns.append(observe(record))  # a record holds much more than is compared
+        labels = {label: tuple(sorted(values)) for label, values in seen.items()}
         return side_of(name, window.told(), turns, labels)
 
     def require(self, side: str, label: str, value: str) -> None:

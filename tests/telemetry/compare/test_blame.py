@@ -19,7 +19,7 @@ FAULTS = [
 ]
 
 
-def split(before: Side, after: Side, **options: bool) -> Blame:
+def split(before: Side, after: Side, **options: int) -> Blame:
     found = blame(before.observed, after.observed, samples=100, **options)
     assert found is not None
     return found
@@ -130,3 +130,17 @@ def test_words_tell_questions_apart_when_content_was_captured() -> None:
 
     assert found is not None
     assert found.parts[0].cause == "question mix"
+
+
+def test_of_very_many_turns_some_are_split_and_that_is_told() -> None:
+    before, after = make_side(400, 1), make_side(300, 2, Loop(lost=0.4))
+    whole, some = split(before, after), split(before, after, most=200)
+    searched = [sum(turn.searched for turn in side.observed) for side in (before, after)]
+
+    assert some.first_cause == whole.first_cause == "retrieval"
+    assert abs(some.jump - whole.jump) < 0.1
+    assert len(whole.notes) == len(some.notes) - 1
+    assert some.notes[0] == (
+        f"Of {searched[0]} turns before and {searched[1]} after, at most 200 each are split, drawn "
+        "at random."
+    )
