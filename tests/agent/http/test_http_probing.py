@@ -125,3 +125,21 @@ async def test_the_rate_of_users_does_not_hold_probes_back() -> None:
 
     assert [reply.status_code for reply in probes] == [200, 200, 200]
     assert [reply.status_code for reply in users] == [200, 429]
+
+
+async def test_a_probe_takes_no_feedback_and_is_not_remembered() -> None:
+    told: list[object] = []
+
+    class Taken:
+        def give(self, verdict: str, **_: object) -> None:
+            told.append(verdict)
+
+    options: dict[str, Any] = {"callers": OPEN, "apart": synthetic_turns, "feedback": Taken()}
+    async with client(Script(), **options) as http:
+        turn_id = (await http.post("/ask", json=BODY, headers=PROBE)).json()["turn_id"]
+        body = {"turn_id": turn_id, "verdict": "up"}
+        reply = await http.post(
+            "/feedback", json=body, headers={"Authorization": PROBE["Authorization"]}
+        )
+
+    assert (reply.status_code, reply.json()["code"], told) == (404, "not_found", [])
