@@ -48,7 +48,7 @@ class _Found:
     longest: float = 0.0
     """Seconds of its longest window; 0 where a window without a turn tells something."""
     nearness: float = 0.0
-    """Share by limit, of the window where it is largest."""
+    """The share that is surely reached, by its limit, in the window where that is largest."""
 
 
 class RecordedStates:
@@ -99,25 +99,21 @@ class RecordedStates:
         looks = []
         for window, limit in zip(criterion.windows, limits, strict=True):
             events, total = self._counted(criterion.measure, edge, window.seconds)
-            share = events / total if total else 0.0
-            signal = f"{words.share(share if total else None)} ({events:,} of {total:,}) in "
-            looks.append(
-                (
-                    self._is_above(criterion, limit, events, total)
-                    and (window.burst_seconds is None
-                         or self._bursts(criterion, edge, window.burst_seconds, limit)),
-                    share / limit if limit else share,
-                    total,
-                    -window.seconds,  # of equal ones the shortest
-                    signal + words.span(window.seconds),
-                )
-            )  # fmt: skip
-        holds, nearness, *_, signal = max(looks)
+            sure = _surely(criterion, events, total)
+            holds = sure > limit and (
+                window.burst_seconds is None
+                or self._bursts(criterion, edge, window.burst_seconds, limit)
+            )
+            said = _told(events, total, window.seconds)
+            # of windows that say the same the one with most turns, and of those the shortest
+            looks.append((holds, sure / limit if limit else sure, total, -window.seconds, said))
+        holds, nearness, total, _, said = max(looks)
+        longest = max(window.seconds for window in criterion.windows)
         return _Found(
             holds=holds,
-            signal=signal,
+            signal=said if total else f"nothing to judge in {words.span(longest)}",
             threshold=_threshold(criterion, alert.severity, limits),
-            longest=max(window.seconds for window in criterion.windows),
+            longest=longest,
             nearness=nearness,
         )
 
@@ -131,11 +127,6 @@ class RecordedStates:
 
     def _counted(self, measure: str, edge: float, seconds: float) -> tuple[int, int]:
         return MEASURES[measure].count(self._turns(seconds), edge)
-
-    def _is_above(self, criterion: ShareCriterion, limit: float, events: int, total: int) -> bool:
-        if events < criterion.min_events or total < max(criterion.min_total, 1):
-            return False
-        return wilson(min(events / total, 1.0), total, criterion.z)[0] > limit
 
     def _bursts(self, criterion: ShareCriterion, edge: float, seconds: float, limit: float) -> bool:
         events, total = self._counted(criterion.measure, edge, seconds)
@@ -171,6 +162,18 @@ class RecordedStates:
             until = self._now - before if before else None
             self._stretches[key] = Turns(self._reader, self._now - seconds, until)
         return self._stretches[key]
+
+
+def _surely(criterion: ShareCriterion, events: int, total: int) -> float:
+    """Return the share that is surely reached; 0 where there is too little to say."""
+    if events < criterion.min_events or total < max(criterion.min_total, 1):
+        return 0.0
+    return wilson(min(events / total, 1.0), total, criterion.z)[0]
+
+
+def _told(events: int, total: int, seconds: float) -> str:
+    share = words.share(events / total if total else None)
+    return f"{share} ({events:,} of {total:,}) in {words.span(seconds)}"
 
 
 def _limits(criterion: ShareCriterion, events: int, total: int) -> list[float]:

@@ -68,7 +68,7 @@ async def _look(reader: RecordReader) -> None:
         with ui.element("div").classes("panel"):
             text("Versions", tag="h2")
             _draw_versions(ends)
-    _draw_choice(reader, sorted({str(group.key[0]) for group in ends}))
+    _draw_choice(reader, _versions(ends))
     if marks:
         with ui.element("div").classes("panel"):
             text(f"Marks, last {DAYS} days", tag="h2")
@@ -92,8 +92,16 @@ def _draw_days(by_day: Sequence[Group]) -> None:
     ui.echart(chart).style("height: 230px").props('role="img" aria-label="Turns a day by version"')
 
 
+def _versions(by_day: Sequence[Group]) -> list[str]:
+    """Return the versions in the order in which they came: their names tell none."""
+    days: dict[str, int] = {}
+    for group in sorted(by_day, key=lambda group: int(group.key[2] or 0)):
+        days.setdefault(str(group.key[0]), int(group.key[2] or 0))
+    return sorted(days, key=lambda version: (days[version], version))
+
+
 def _draw_versions(ends: Sequence[Group]) -> None:
-    versions = sorted({str(group.key[0]) for group in ends})
+    versions = _versions(ends)
     rows = []
     for version in versions:
         mine = [group for group in ends if group.key[0] == version]

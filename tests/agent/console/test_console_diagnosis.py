@@ -165,6 +165,16 @@ def test_the_level_of_a_failure(
             id="silence",
         ),
         pytest.param(
+            "synonym_swap", at(replace(REWRITTEN, findings=("synonym_swap",)), 1)
+            + at(REWRITTEN, 9, 3_000),
+            "10.0 % (1 of 10) in 1 h", "ticket surely above 25 %",
+            id="not-the-stretch-with-too-little-to-say",
+        ),
+        pytest.param(
+            "stale_critique", at(ANSWERED, 9), "nothing to judge in 6 h",
+            "ticket surely above 20 %", id="nothing-that-could",
+        ),
+        pytest.param(
             "spans_dropped", at(ANSWERED, 9), "–", "", id="nothing-to-tell",
         ),
     ],
