@@ -36,6 +36,9 @@ Direction: TypeAlias = Literal["above", "below"]
 GUESSED_TURNS: Final = 100.0
 """Turns that the guess counts for. Chosen by us: with 10 the first few turns lead to wild bets, and
 a promotion takes a fifth longer; with 400 a roll-back takes a tenth longer."""
+FORECAST_TURNS: Final = 10.0
+"""Turns without a difference that a forecast adds to what was seen; chosen by us: two hits among
+the first five turns are no trend."""
 _LEAST: Final = 1e-6
 """Shares are kept this far from 0 and 1, so that no turn can take everything."""
 _HALVINGS: Final = 20
@@ -60,18 +63,19 @@ def evidence(blocks: Blocks, claim: Claim) -> Floats:
 
     The claim is shown with a chance of error of alpha where this reaches ln(1 / alpha).
     """
-    shares = _learned(blocks, claim.guess)[:-1]
+    shares = _learned(blocks, claim.guess, GUESSED_TURNS)[:-1]
     return np.cumsum(_gained(blocks.hits, blocks.totals, shares, claim))
 
 
 def growth(blocks: Blocks, claim: Claim) -> float:
     """Return by how much the logarithm grows a turn of the canary, when the shares stay; 0 if not.
 
-    Its mean is the divergence of the shares from the nearest ones that contradict the claim.
+    Its mean is the divergence of the shares from the nearest ones that contradict the claim; of
+    those that were seen, for a bet may be bold and a forecast may not.
     """
     if not len(blocks.totals):
         return 0.0
-    shares = _learned(blocks, claim.guess)[-1:]
+    shares = _learned(blocks, 0.0, FORECAST_TURNS)[-1:]
     totals = blocks.totals.sum(axis=0, keepdims=True)
     a_turn = totals / totals[:, CANARY]
     return float(_gained(shares * a_turn, a_turn, shares, claim)[0])
@@ -116,19 +120,20 @@ def bound(blocks: Blocks, direction: Direction, guess: float, alpha: float) -> f
     return shown
 
 
-def _learned(blocks: Blocks, guess: float) -> Floats:
+def _learned(blocks: Blocks, guess: float, turns: float) -> Floats:
     """Return the shares to bet on before each block and after the last, shape (n_blocks + 1, 2).
 
     The stable side's from all that came before, with half a hit of each kind added (Krichevsky and
     Trofimov, The performance of universal encoding, IEEE Transactions on Information Theory 27,
-    1981). The canary's is apart from it by the difference so far, drawn towards the guess.
+    1981). The canary's is apart from it by the difference so far, drawn towards the guess, which
+    counts for some turns.
     """
     hits = blocks.before.hits + _sums(blocks.hits[:, STABLE])
     stable = (hits + 0.5) / (blocks.before.total + _sums(blocks.totals[:, STABLE]) + 1.0)
     weights, weighted = _differences(blocks)
-    apart = (_sums(weighted) + GUESSED_TURNS * guess) / (_sums(weights) + GUESSED_TURNS)
+    apart = (_sums(weighted) + turns * guess) / (_sums(weights) + turns)
     # As sure as half a hit in all turns that it is built on: one hit more must not end the bet.
-    least = 0.5 / (_sums(blocks.totals[:, CANARY]) + GUESSED_TURNS + 1.0)
+    least = 0.5 / (_sums(blocks.totals[:, CANARY]) + turns + 1.0)
     canary = np.clip(stable + apart, least, 1 - least)
     return np.clip(np.stack([stable, canary], axis=1), _LEAST, 1 - _LEAST)
 

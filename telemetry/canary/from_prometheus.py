@@ -27,7 +27,7 @@ from telemetry.compare.window import Window, read_duration
 from telemetry.errors import CompareInputError
 
 _STEP_SECONDS: Final = 15
-"""How exactly the first sight of a version is looked for."""
+"""How exactly the first turn of a version is looked for."""
 _WORKED: Final = (names.ANSWERED, names.NO_RESULTS)
 _Weights = dict[str, tuple[int, int]]
 """Measure -> hits and observations that one count of a series means."""
@@ -41,7 +41,7 @@ class PrometheusWatch:
         graph: Which graph; None for the only one.
         job: Which job; None for the only one.
         versions: The stable version and the canary's.
-        since: When the canary came, Unix time, seconds; None for its first sight of the last day.
+        since: When the canary came, Unix time, seconds; None for its first turn of the last day.
         slow_seconds: A longer turn is slow, an edge of the histogram; None for the one that nine
             of ten stable turns stayed below.
 
@@ -93,7 +93,7 @@ class PrometheusWatch:
         if self._versions[STABLE] not in seen:
             raise CompareInputError(
                 "--stable", self._versions[STABLE], f"one of {sorted(seen)[:20]}",
-                "Name a version that was scraped within the last day.",
+                "Name a version that had turns within the last day.",
             )  # fmt: skip
         since = self._since if self._since is not None else seen.get(self._versions[CANARY])
         if since is None:
@@ -110,13 +110,13 @@ class PrometheusWatch:
         return tally
 
     def _first_seen(self, source: PrometheusSource, now: float) -> dict[str, float]:
-        """Return when each version was first scraped within the last day, not later than that."""
-        stamps = f"timestamp({source.selector(names.BUILD_INFO)})"
+        """Return when each version first had turns within the last day, not later than that."""
+        turns = f"sum by ({names.LABEL_VERSION}) ({source.selector(names.TURNS)})"
+        stamps = f"timestamp({turns} > 0)"
         first: dict[str, float] = {}
         for found in source.query(f"min_over_time({stamps}[{LOOK_BACK}:{_STEP_SECONDS}s])", now):
             version = found["metric"].get(names.LABEL_VERSION, "")
-            at = float(found["value"][1]) - _STEP_SECONDS
-            first[version] = min(at, first.get(version, math.inf))
+            first[version] = float(found["value"][1]) - _STEP_SECONDS
         return first
 
     def _usual(self, gains: Sequence[Gain]) -> float | None:

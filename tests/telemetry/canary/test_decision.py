@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from rollouts import first_slots, made_rollout
 
-from telemetry.canary.counts import NOT_STARTED
-from telemetry.canary.course import adjusted, judge, surely_fine, surely_worse
+from telemetry.canary.counts import NOT_STARTED, Counts, Rollout
+from telemetry.canary.course import ENOUGH, adjusted, judge, surely_fine, surely_worse
 from telemetry.canary.decision import decide
 from telemetry.canary.measures import BY_NAME, MEASURES
+from telemetry.compare.rates import Rate
 
 MARGIN = 0.05
 
@@ -95,19 +96,29 @@ def test_the_course_is_what_was_decided_at_every_look() -> None:
         assert surely_fine(known)[-1] == fine[slots - 1]
 
 
-def test_about_as_many_turns_are_missing_as_it_says() -> None:
-    """The medians of what is said after 100 turns, and of what it then takes."""
-    said, taken = [], []
-    for seed in range(24):
-        rollout = made_rollout(seed, 2_000, {})
-        after = decide(first_slots(rollout, 100), MARGIN, [BY_NAME["off_topic"]])
-        fine = surely_fine(judge(rollout, MARGIN, [BY_NAME["off_topic"]]))
-        if after.likely == "promote" and after.more_turns is not None:
-            said.append(after.more_turns)
-            taken.append(int(np.argmax(fine)) - 99)
+@pytest.mark.parametrize(
+    ("canary", "slots", "expected"),
+    [
+        pytest.param(0.1, 20, "promote", id="the-same"),
+        pytest.param(0.12, 20, "promote", id="a-little-worse"),
+        pytest.param(0.2, 50, "roll back", id="twice-as-many"),
+        pytest.param(0.3, 20, "roll back", id="three-times-as-many"),
+    ],
+)
+def test_when_shares_stay_it_takes_about_the_turns_that_it_says(
+    canary: float, slots: int, expected: str
+) -> None:
+    totals = np.tile([19.0, 1.0], (2_000, 1))
+    counts = Counts(before=Rate(60, 600), hits=totals * [0.1, canary], totals=totals)
+    rollout = Rollout(since=0.0, turns=totals, counts={"no_results": counts}, slow_seconds=None)
+    (judged,) = judge(rollout, MARGIN, MEASURES)
+    said = decide(first_slots(rollout, slots), MARGIN)
+    path = judged.fine if expected == "promote" else judged.worse
+    taken = int(np.argmax(path >= ENOUGH)) + 1 - slots
 
-    assert len(said) > 8
-    assert 0.4 < np.median(said) / np.median(taken) < 2.5
+    assert said.likely == expected
+    assert said.more_turns is not None
+    assert 0.55 < said.more_turns / taken < 1.7
 
 
 @pytest.mark.parametrize(
