@@ -70,7 +70,7 @@ class Case:
 CASES = (
     Case(name="no change, 5 % of the traffic", minutes=480),
     Case(name="10 % become 20 %, 5 % of the traffic", minutes=240, rise=0.1),
-    Case(name="worse by the margin, judged by it alone", minutes=480, rise=MARGIN, measures=1),
+    Case(name="worse by the margin, judged by it alone", minutes=240, rise=MARGIN, measures=1),
     Case(
         name="no change, 5 % to 50 % while 10 % become 30 %", minutes=240,
         stable=(0.1, 0.2, 0.3), traffic=(0.05, 0.2, 0.5),
