@@ -63,6 +63,7 @@ class PostgresStore:
         self.notes = SqlNotes(self._noted)
         self._url = url
         self._session = session
+        self._doubtful: Session | None = None
         self._holders: dict[str, Session] = {}
         """Threads with a turn under way here, and the session that locked each of them."""
 
@@ -134,19 +135,25 @@ class PostgresStore:
             raise psycopg.OperationalError("another replica went on with the conversation")
 
     async def gave_up(self) -> None:
-        """Drop the session: nobody knows what it is waiting for."""
-        await self._session.close()
+        """Drop the session at its next use: nobody knows what it is waiting for.
+
+        Not at once: whoever uses it meanwhile would find another socket under its number.
+        """
+        self._doubtful = self._session
 
     async def _alive(self) -> Session:
         """Return a session that has just answered: the old one, or a new one."""
         before = self._session
-        try:
-            await self._execute("SELECT 1")
-        except (psycopg.OperationalError, TimeoutError):
-            async with self.saver.lock:
-                if self._session is before:  # else another turn made a new one meanwhile
-                    await before.close()
-                    self._session = self.saver.conn = await _connect(self._url)
+        if before is not self._doubtful:
+            try:
+                await self._execute("SELECT 1")
+                return self._session
+            except (psycopg.OperationalError, TimeoutError):
+                pass
+        async with self.saver.lock:
+            if self._session is before:  # else another turn made a new one meanwhile
+                await before.close()
+                self._session = self.saver.conn = await _connect(self._url)
         return self._session
 
     async def _try_lock(self, key: str) -> bool:
@@ -160,7 +167,7 @@ class PostgresStore:
             try:
                 await self._execute("SELECT pg_advisory_unlock(%s)", _number(key))
             except self.errors:  # the session broke: so did the lock
-                await self._session.close()
+                await self.gave_up()
 
     async def _noted(self, sql: str, parameters: Sequence[object]) -> list[list[Any]]:
         """Run a statement of the notes, in a new session when the old one broke."""

@@ -13,10 +13,12 @@ from talking import make_agent, said, soon, turn
 from agent.memory.errors import ConversationBusyError
 from agent.memory.memory import Memory
 from agent.memory.opening import open_memory
+from agent.memory.postgres import PostgresStore
 from agent.memory.thread import Thread
 
 pytestmark = pytest.mark.servers
 T = Thread(id="t")
+SLEEPERS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
 
 
 @pytest.fixture
@@ -146,3 +148,24 @@ async def test_nothing_of_older_turns_stays_in_the_tables(url: str) -> None:
 
     tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
     assert [execute(url, f"SELECT count(*) FROM {table}")[0][0] for table in tables] == [2, 2, 0]
+
+
+async def test_a_session_that_was_given_up_is_not_cut_under_who_uses_it(url: str) -> None:
+    async with replicas(url, 1) as (memory,):
+        store = memory._store
+        assert isinstance(store, PostgresStore)
+        session = store._session
+        async with memory.turn(T, soon()):
+            using = asyncio.create_task(store._execute("SELECT 1 AS one FROM pg_sleep(0.2)"))
+            while not execute(url, SLEEPERS)[0][0]:
+                await asyncio.sleep(0)
+            await store.gave_up()
+            rows = await using
+        is_closed = [session.closed]
+        await turn(memory, "one?")
+        is_closed.append(session.closed)
+
+        assert rows == [{"one": 1}]
+        assert is_closed == [False, True]
+        assert await said(memory) == ["one?", "re one?"]
+    assert locks(url) == 0
