@@ -1,6 +1,6 @@
 """Error rates of `loopscope canary`, looked at every minute: false alarms, power, false promotions.
 
-python benchmarks/canary.py [--rollouts 2000] [--pool 1500] [--workers 2]
+python -m benchmarks.canary [--rollouts 2000] [--pool 1500] [--workers 2]
 
 Turns come from the real agent with the local model under the packaged traffic; each simulated
 rollout draws from them, with more or fewer turns without results. A rollout ends at its first look
