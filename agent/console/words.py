@@ -86,6 +86,8 @@ def estimated(number: float) -> str:
 
 def seconds(value: float) -> str:
     """Return a duration in the unit that suits it."""
+    if value < 0.000095:
+        return f"{value * 1e6:.0f} µs"
     if value < 0.0995:
         return f"{value * 1000:.1f} ms" if value < 0.00995 else f"{value * 1000:.0f} ms"
     return f"{value:.2f} s" if value < 60 else f"{value / 60:.1f} min"

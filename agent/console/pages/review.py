@@ -47,7 +47,7 @@ class _Review:
         self._last: Refusal | None = None
 
     def draw(self) -> None:
-        with ui.element("div").classes("two"):
+        with ui.element("div").classes("half"):
             self._card = ui.element("section").props('aria-live="polite"')
             self._side = ui.element("section")
         ui.keyboard(on_key=self._key, ignore=["input", "textarea"])

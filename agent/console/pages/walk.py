@@ -102,11 +102,11 @@ class _Walk:
         stage = self._stages[self._at]
         with ui.element("div").classes("row panel"):
             ui.button("← Back", on_click=lambda: self._step(-1)).props(
-                "outline dense" + (" disable" if self._at == 0 else "")
+                "outline dense padding='4px 14px'" + (" disable" if self._at == 0 else "")
             )
             is_last = self._at == len(self._stages) - 1
             ui.button("Forward →", on_click=lambda: self._step(1)).props(
-                "unelevated dense" + (" disable" if is_last else "")
+                "unelevated dense padding='4px 14px'" + (" disable" if is_last else "")
             )
             text(f"Step {self._at + 1} of {len(self._stages)}", "num", tag="span")
             text(f"{stage.rewrites} of {stage.max_rewrites} rewrites", "chip num", tag="span")

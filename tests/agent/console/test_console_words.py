@@ -25,6 +25,7 @@ def test_every_node_has_words() -> None:
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
+        pytest.param(0.0000312, "31 µs", id="microseconds"),
         pytest.param(0.00123, "1.2 ms", id="small"),
         pytest.param(0.0561, "56 ms", id="milliseconds"),
         pytest.param(1.5, "1.50 s", id="seconds"),
