@@ -170,9 +170,15 @@ class PostgresStore:
                 await self.gave_up()
 
     async def _noted(self, sql: str, parameters: Sequence[object]) -> list[list[Any]]:
-        """Run a statement of the notes, in a new session when the old one broke."""
-        await self._alive()
-        rows = await self._execute(sql.replace("?", "%s"), *parameters)
+        """Run a statement of the notes; once more in a new session when the old one broke."""
+        native = sql.replace("?", "%s")
+        if self._session is self._doubtful:
+            await self._alive()
+        try:
+            rows = await self._execute(native, *parameters)
+        except psycopg.OperationalError:
+            await self._alive()
+            rows = await self._execute(native, *parameters)
         return [list(row.values()) for row in rows]
 
     async def _execute(self, sql: str, *parameters: object) -> list[DictRow]:
