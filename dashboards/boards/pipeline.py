@@ -36,7 +36,8 @@ def board() -> Board:
                 turns.recursion_errors, turns.conflicts, nodes.node_errors,
             ),
             _row(
-                7, "Turns", turns.duration_heat, turns.calls_per_turn, turns.open_turns
+                7, "Turns", turns.duration_heat, turns.calls_per_turn, turns.open_turns,
+                turns.conversations, turns.conversation_bytes,
             ),
             Row(
                 id=8,

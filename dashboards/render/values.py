@@ -49,6 +49,8 @@ def with_unit(value: float, unit: str, decimals: int | None = None) -> str:
         return _duration(value)
     if unit == "cpm":
         return f"{_number(value, decimals)}/min"
+    if unit == "decbytes":
+        return _bytes(value)
     return _number(value, decimals)
 
 
@@ -75,6 +77,8 @@ def axis_format(unit: str, top: float) -> tuple[str, str]:
         return (".0%" if top > 0.04 else ".1%"), ""
     if unit == "s":
         return "~s", "s"
+    if unit == "decbytes":
+        return "~s", "B"
     return ("~s" if top >= 1000 else "~g"), ""
 
 
@@ -85,6 +89,7 @@ def hover_format(look: Look, of: str) -> str:
         "s": ":.3~s}s",
         "cpm": ":.3~g}/min",
         "short": ":,.0f}",
+        "decbytes": ":.3~s}B",
     }.get(look.unit, ":.3~g}")
     return f"%{{{of}{form}"
 
@@ -92,6 +97,13 @@ def hover_format(look: Look, of: str) -> str:
 def rounded(value: float) -> float:
     """Return a value with six digits that count: enough to draw, short to write."""
     return float(f"{value:.6g}")
+
+
+def _bytes(value: float) -> str:
+    for prefix, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            return f"{value / size:.3g} {prefix}B"
+    return f"{value:.0f} B"
 
 
 def _reaches(value: float | None, limit: float) -> bool:

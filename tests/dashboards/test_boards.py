@@ -28,7 +28,7 @@ BOARDS = {
     for path, text in FILES.items()
     if path.startswith(PROVISIONED)
 }
-UNITS = {"percentunit", "short", "s", "cpm", "none"}
+UNITS = {"percentunit", "short", "s", "cpm", "none", "decbytes"}
 """The units of ours; each is in Grafana's list."""
 NO_DATA = {"text", "row"}
 IDS = Path(__file__).parent / "board_ids.json"

@@ -27,6 +27,8 @@ STATE = Look(
         pytest.param(300, "s", None, "5 min", id="minutes"),
         pytest.param(10800, "s", None, "3 h", id="hours"),
         pytest.param(2.5, "cpm", None, "2.50/min", id="a-minute"),
+        pytest.param(1_230_000.0, "decbytes", None, "1.23 MB", id="bytes-have-a-prefix"),
+        pytest.param(999.0, "decbytes", None, "999 B", id="few-bytes-have-none"),
         pytest.param(7.38, "none", 1, "7.4", id="mean"),
         pytest.param(123.4, "none", None, "123", id="large-mean"),
         pytest.param(math.inf, "none", None, "∞", id="infinity"),
@@ -68,6 +70,7 @@ def test_a_line_has_its_own_color_or_that_of_its_place() -> None:
         pytest.param("percentunit", 0.01, (".1%", ""), id="small-share"),
         pytest.param("s", 30, ("~s", "s"), id="seconds"),
         pytest.param("cpm", 3e6, ("~s", ""), id="millions-are-short"),
+        pytest.param("decbytes", 3e6, ("~s", "B"), id="bytes-have-a-prefix-on-the-axis"),
         pytest.param("cpm", 0.2, ("~g", ""), id="less-than-one-is-not-200-milli"),
     ],
 )

@@ -11,6 +11,7 @@ from dashboards.boards.colors import OUTCOMES, TICKET
 from dashboards.boards.over_time import heat, lines, stacked
 from dashboards.boards.queries import RATE, Queries, has, ratio, share_by, total
 from dashboards.boards.style import (
+    BYTES,
     NUMBER,
     PER_MINUTE,
     PLAIN,
@@ -246,3 +247,30 @@ def open_turns(queries: Queries) -> timeseries.Panel:
         NUMBER,
         Query(expr=total(queries.one(names.OPEN_TURNS), by=by), legend="{{job}} {{graph}}"),
     )
+
+
+def conversations(queries: Queries) -> timeseries.Panel:
+    """Conversations kept."""
+    return _kept(
+        queries,
+        names.CONVERSATIONS,
+        "Conversations kept",
+        "What each replica sees in its store; replicas of one database see the same ones.",
+        NUMBER,
+    )
+
+
+def conversation_bytes(queries: Queries) -> timeseries.Panel:
+    """What conversations take."""
+    return _kept(
+        queries,
+        names.CONVERSATION_BYTES,
+        "Size of the conversations",
+        "In memory, file or database. Rising without end: set an age at which they are forgotten.",
+        BYTES,
+    )
+
+
+def _kept(queries: Queries, gauge: str, title: str, about: str, unit: str) -> timeseries.Panel:
+    expr = f"max by (instance) ({queries.one(gauge)})"
+    return lines(title, about, unit, Query(expr=expr, legend="{{instance}}"))
