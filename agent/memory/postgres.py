@@ -18,6 +18,7 @@ from typing import Any, Final
 import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection
+from psycopg.abc import RV, PQGen
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 
@@ -44,7 +45,21 @@ _SILENT: Final = """
     SELECT thread_id FROM checkpoints GROUP BY thread_id HAVING max(checkpoint_id) < %s LIMIT %s
 """
 
-Session = AsyncConnection[DictRow]
+
+class Session(AsyncConnection[DictRow]):
+    """A session that ends with a statement that is cut.
+
+    Whoever used it next would get what the database still says of that one. It ends before the
+    lock of the checkpointer is let go, so that nobody uses it meanwhile either.
+    """
+
+    async def wait(self, gen: PQGen[RV], *args: Any, **kwargs: Any) -> RV:
+        """Wait for the database; the arguments are those of the driver's release."""
+        try:
+            return await super().wait(gen, *args, **kwargs)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
 
 
 class PostgresStore:
@@ -135,11 +150,7 @@ class PostgresStore:
             raise psycopg.OperationalError("another replica went on with the conversation")
 
     async def gave_up(self) -> None:
-        """Drop the session at its next use: nobody knows what it is waiting for.
-
-        Not at once: whoever uses it meanwhile would find another socket under its number.
-        """
-        self._doubtful = self._session
+        """Do nothing: the session ended with the statement, see `Session`."""
 
     async def _alive(self) -> Session:
         """Return a session that has just answered: the old one, or a new one."""
@@ -166,8 +177,8 @@ class PostgresStore:
         if self._holders.pop(key, None) is self._session and not self._session.closed:
             try:
                 await self._execute("SELECT pg_advisory_unlock(%s)", _number(key))
-            except self.errors:  # the session broke: so did the lock
-                await self.gave_up()
+            except self.errors:  # the lock goes with the session, at its next use
+                self._doubtful = self._session
 
     async def _noted(self, sql: str, parameters: Sequence[object]) -> list[list[Any]]:
         """Run a statement of the notes; once more in a new session when the old one broke."""
@@ -218,7 +229,7 @@ async def open_postgres(url: str) -> AsyncIterator[PostgresStore]:
 
 
 async def _connect(url: str) -> Session:
-    return await AsyncConnection.connect(
+    return await Session.connect(
         url,
         autocommit=True,
         prepare_threshold=0,

@@ -150,22 +150,21 @@ async def test_nothing_of_older_turns_stays_in_the_tables(url: str) -> None:
     assert [execute(url, f"SELECT count(*) FROM {table}")[0][0] for table in tables] == [2, 2, 0]
 
 
-async def test_a_session_that_was_given_up_is_not_cut_under_who_uses_it(url: str) -> None:
+async def test_a_statement_that_is_cut_takes_its_session_with_it(url: str) -> None:
     async with replicas(url, 1) as (memory,):
         store = memory._store
         assert isinstance(store, PostgresStore)
         session = store._session
-        async with memory.turn(T, soon()):
-            using = asyncio.create_task(store._execute("SELECT 1 AS one FROM pg_sleep(0.2)"))
-            while not execute(url, SLEEPERS)[0][0]:
-                await asyncio.sleep(0)
-            await store.gave_up()
-            rows = await using
-        is_closed = [session.closed]
+        cut = asyncio.create_task(store._execute("SELECT 1 AS one FROM pg_sleep(60)"))
+        while not execute(url, SLEEPERS)[0][0]:
+            await asyncio.sleep(0)
+        next_one = asyncio.create_task(store._execute("SELECT 2 AS two"))
+        cut.cancel()
+        ends = await asyncio.gather(cut, next_one, return_exceptions=True)
         await turn(memory, "one?")
-        is_closed.append(session.closed)
 
-        assert rows == [{"one": 1}]
-        assert is_closed == [False, True]
+        assert isinstance(ends[0], asyncio.CancelledError)
+        assert isinstance(ends[1], psycopg.OperationalError)  # and not what the first one asked
+        assert session.closed
         assert await said(memory) == ["one?", "re one?"]
     assert locks(url) == 0
