@@ -80,7 +80,7 @@ def serve_here(plan: Plan, listening: socket.socket, begun: Callable[[], None]) 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Service]:
         async with open_memory(settings.memory) as memory, AsyncExitStack() as pages:
-            asked = _asked(composition, plan)
+            asked = answering(composition, plan)
             service = await _service(
                 plan, composition, memory=memory, asked=asked, callers=callers, pages=pages
             )
@@ -98,8 +98,12 @@ def serve_here(plan: Plan, listening: socket.socket, begun: Callable[[], None]) 
     run(opened, [listening])
 
 
-def _asked(composition: Composition, plan: Plan) -> GameDay | SupportAgent:
-    """Return what answers, put together before the port is told, so that its series are there."""
+def answering(composition: Composition, plan: Plan) -> GameDay | SupportAgent:
+    """Return what answers, put together before the port is told, so that its series are there.
+
+    What the first rewrite needs is made by then too: it takes a second, in which no one is served.
+    """
+    _ = composition.drift
     if plan.injection is None:
         return composition.default_agent
     return GameDay(composition, plan.settings, plan.injection, is_on=not plan.is_healthy)
