@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.cli import COMMANDS
+from dashboards.failures import FAILURES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,3 +41,12 @@ def test_commands_shown_exist(page: Path) -> None:
     )
 
     assert [command for command in shown if command not in COMMANDS] == []
+
+
+def test_the_readme_counts_failures_and_alerts_and_names_every_command() -> None:
+    readme = PAGES[0].read_text(encoding="utf-8")
+    runbooks = (ROOT / "docs" / "runbooks" / "README.md").read_text(encoding="utf-8")
+    alerts = len(re.findall(r"^\| \[Rag", runbooks, re.MULTILINE))
+
+    assert f"{len(FAILURES)} failures, {alerts} alerts" in readme
+    assert [command for command in COMMANDS if f"`loopscope {command}" not in readme] == []
