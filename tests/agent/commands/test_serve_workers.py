@@ -65,7 +65,7 @@ async def ask(url: str, questions: int) -> Counter[str]:
 
     async def one_after_another() -> None:
         for _ in numbers:
-            async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+            async with httpx.AsyncClient(trust_env=False, verify=False, timeout=60) as http:
                 reply = await http.post(f"{url}/ask", json={"question": LAST_HIT})
             told = reply.json()
             outcomes[told["outcome"] if told["outcome"] == "answered" else told["reason"]] += 1
