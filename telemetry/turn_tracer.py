@@ -82,7 +82,7 @@ class TurnTracer:
         if sampled.decision is Decision.DROP:
             return NonRecordingSpan(ids)
         span = QuickSpan(source, name, ids, parent, kind=kind, attributes=sampled.attributes)
-        source.span_processor.on_start(span, context)  # type: ignore[arg-type]  # has what they read
+        source.span_processor.on_start(span, context)
         return span
 
 
