@@ -59,7 +59,8 @@ class RecordsMissingError(TelemetryError):
     def __init__(self, url: str) -> None:
         super().__init__(
             f"no turn records: got {url!r}, expected a store that holds the table `turns`. "
-            "Check the address, or ask one question with records on."
+            "Give the path or URL where `loopscope serve` keeps them (--records, "
+            "LOOPSCOPE_RECORDS), and ask it a question if it is new."
         )
 
 

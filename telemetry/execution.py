@@ -21,7 +21,7 @@ from opentelemetry.trace import INVALID_SPAN, Span, StatusCode, set_span_in_cont
 
 from telemetry import names
 from telemetry.content import error_type
-from telemetry.observe import Attributes, observe
+from telemetry.observe import Attributes, NothingFoundError, observe
 
 if TYPE_CHECKING:
     from telemetry.probe import Probe
@@ -153,6 +153,8 @@ class Execution:
         attributes: Attributes | None = None
         try:
             attributes = observe(self, output, state)
+        except NothingFoundError as error:
+            self.node.probe.failed("reader", error, advice=str(error))
         except Exception as error:  # noqa: BLE001 - a reader or a hook of the user's
             self.node.probe.failed("reader", error)
         self._end(seconds, attributes)

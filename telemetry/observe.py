@@ -26,7 +26,18 @@ _TOPIC: Final = "topic"
 
 
 class NothingFoundError(LookupError):
-    """A reader found nothing in a node's update; the role map or the reader does not fit."""
+    """A reader found nothing in a node's update; the role map or the reader does not fit.
+
+    Its message holds names of the graph alone, nothing that the node returned.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        node = execution.node
+        super().__init__(
+            f"node {node.path!r} returned none of the keys that are read for its role "
+            f"{node.role!r} (docs/telemetry.md, Roles): return one of them, give `instrument` a "
+            "reader (readers=), or correct the role"
+        )
 
 
 def observe(execution: Execution, output: Any, state: State) -> Attributes | None:
@@ -83,7 +94,7 @@ def _guard(execution: Execution, update: Update, state: State) -> Attributes | N
     if verdict is None or not (
         verdict.classification in names.CLASSIFICATIONS and verdict.confidence in names.CONFIDENCES
     ):
-        raise NothingFoundError
+        raise NothingFoundError(execution)
     turn.book.checked(verdict)
     if execution.context is None:
         return None
@@ -98,7 +109,7 @@ def _retrieve(execution: Execution, update: Update, state: State) -> Attributes 
     turn = execution.turn
     chunks = turn.probe.readers.chunks(update, state)
     if chunks is None:
-        raise NothingFoundError
+        raise NothingFoundError(execution)
     if execution.is_remote:
         chunks = replace(chunks, is_remote=True)
     effect = turn.book.retrieved(chunks, execution.step)
@@ -116,7 +127,7 @@ def _grade(execution: Execution, update: Update, state: State) -> Attributes | N
     turn = execution.turn
     grades = turn.probe.readers.grades(update, state, turn.book.chunk_ids)
     if grades is None:
-        raise NothingFoundError
+        raise NothingFoundError(execution)
     turn.book.graded(grades)
     if execution.context is None:
         return None
@@ -159,7 +170,7 @@ def _critique(execution: Execution, update: Update, state: State) -> Attributes 
     turn = execution.turn
     critique = turn.probe.readers.critique(update, state)
     if critique is None:
-        raise NothingFoundError
+        raise NothingFoundError(execution)
     judged = turn.book.revising.critiqued(critique)
     if execution.context is None:
         return None

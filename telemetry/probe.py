@@ -85,10 +85,17 @@ class Probe:
         """Return a node's role, `none` without one."""
         return self.roles.get(node, names.NONE)
 
-    def failed(self, place: str, error: BaseException) -> None:
-        """Count a failure of telemetry itself, and say each kind once; never its message."""
+    def failed(self, place: str, error: BaseException, advice: str | None = None) -> None:
+        """Count a failure of telemetry itself, and say each kind once; never its message.
+
+        Args:
+            place: What failed.
+            error: How.
+            advice: What to do, in words of ours and names of the graph; bounded in number.
+        """
         self.metric_set.counters[names.TELEMETRY_ERRORS].labels(place).inc()
-        kind = (place, type(error).__name__)
+        name = type(error).__name__
+        kind = (place, f"{name}: {advice}" if advice else name)
         if kind not in self._said:
             self._said.add(kind)
             logger.warning(

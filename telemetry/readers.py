@@ -38,7 +38,7 @@ _TOPIC_KEYS: Final = ("topic", "topic_verdict", "on_topic")
 _SCORE_KEYS: Final = ("score", "critique_score")
 _NOTE_KEYS: Final = ("critique", "feedback", "note")
 _DRAFT_KEYS: Final = ("draft", *_REPLY_KEYS)
-_GRADE_KEYS: Final = ("grade", "relevance", "is_relevant", "binary_score")
+_GRADE_KEYS: Final = ("grade", "relevance", "relevant", "is_relevant", "binary_score")
 _GRADE_WORDS: Final = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "relevant", "good", "useful"), True),
     **dict.fromkeys(("fail", "failed", "no", "false", "irrelevant", "bad"), False),
@@ -82,6 +82,8 @@ def read_grades(update: Update, state: State, chunk_ids: Sequence[str]) -> Grade
     for key in _GRADE_KEYS:
         value = update.get(key)
         if _is_list(value):
+            if _holds_documents(value):  # those that it kept, not a verdict on each
+                continue
             if len(value) == len(chunk_ids) or len(chunk_ids) == MAX_CHUNKS < len(value):
                 verdicts = [_passed(_plain(item)) for item in value]
                 return Grades(dict(zip(chunk_ids, verdicts, strict=False)))

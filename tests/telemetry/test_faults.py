@@ -147,7 +147,9 @@ def test_a_role_that_does_not_fit_its_node_is_said(
     assert kit.value("rag_telemetry_errors_total", where="reader") == 3
     assert kit.turn.retrievals == ()
     assert [record.message for record in caplog.records] == [
-        "telemetry failed in reader of graph 'line' with NothingFoundError; the graph is not "
+        "telemetry failed in reader of graph 'line' with NothingFoundError: node 'node' returned "
+        f"none of the keys that are read for its role {role!r} (docs/telemetry.md, Roles): return "
+        "one of them, give `instrument` a reader (readers=), or correct the role; the graph is not "
         "affected. Further ones are only counted, in rag_telemetry_errors_total."
     ]
 

@@ -132,6 +132,12 @@ class Binary(BaseModel):
             id="a structured word",
         ),
         pytest.param({"grade": ["yes", "no"]}, {"a": True, "b": False}, id="one word each"),
+        pytest.param({"relevant": False}, {"a": False, "b": False}, id="one flag for all"),
+        pytest.param(
+            {"relevant": [Document("x", id="b"), Document("y", id="c")], "documents": []},
+            {"a": False, "b": False},
+            id="documents are no verdicts, whatever their key",
+        ),
         pytest.param({"grade": [True, None]}, {"a": True, "b": None}, id="one flag each"),
         pytest.param(
             {"documents": [Document("x", id="b")]},
