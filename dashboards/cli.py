@@ -74,8 +74,8 @@ def dashboards() -> None:
 def generate(settings: Settings, out: Path | None) -> None:
     """Write every generated file."""
     files = generated(settings)
-    Tree(out).write(files)
-    click.echo(f"{len(files)} files are up to date", err=True)
+    done = Tree(out).write(files)
+    click.echo(f"{len(files)} files are up to date: {done}", err=True)
 
 
 @dashboards.command()

@@ -36,13 +36,20 @@ class Tree:
             return self._runbooks.joinpath(*parts[1:])
         return self._root.joinpath(*parts)
 
-    def write(self, files: Mapping[str, str]) -> None:
-        """Write every file; one that is right already is left alone. Nothing is deleted."""
+    def write(self, files: Mapping[str, str]) -> str:
+        """Write every file; one that is right already is left alone. Nothing is deleted.
+
+        Returns:
+            How many were written, and where, in words.
+        """
+        written = 0
         for path, text in files.items():
             place, data = self.place(path), text.encode()
             if not place.is_file() or place.read_bytes() != data:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(data)
+                written += 1
+        return f"{written} written in {self._shown_from}"
 
     def check(self, files: Mapping[str, str], *, repair: str) -> None:
         """Compare what is there with what would be generated.

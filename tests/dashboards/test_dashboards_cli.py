@@ -21,7 +21,9 @@ def test_generate_then_check_that_tells_the_command_which_repairs(tmp_path: Path
     code, out, err = run("generate", *options)
 
     assert (code, out) == (0, "")
-    assert err.endswith("files are up to date\n")
+    count, said = err.split(" files are up to date: ")
+    assert said == f"{count} written in {tmp_path / 'my rules'}\n"
+    assert run("generate", *options)[2].endswith(f": 0 written in {tmp_path / 'my rules'}\n")
 
     (tmp_path / "my rules" / "prometheus" / "synonym_swap.yml").write_text("mine\n")
     code, out, err = run("check", *options)
