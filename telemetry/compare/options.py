@@ -70,7 +70,11 @@ def refuse_two_sources(records_url: str | None, prometheus_url: str | None) -> N
     if (records_url is None) == (prometheus_url is None):
         got = "neither" if records_url is None else "both"
         raise CompareInputError(
-            "source", got, "--records or --prometheus", "Name where the turns are."
+            "source",
+            got,
+            "--records or --prometheus",
+            "Name one: the records are where `loopscope serve` keeps turns "
+            "(`loopscope config` shows it).",
         )
 
 

@@ -24,6 +24,15 @@ def print_report(comparison: Comparison, console: Console) -> None:
     """Print the comparison."""
     for side in (comparison.before, comparison.after):
         console.print(Text(wording.side(side)))
+    if (nothing := wording.empty(comparison)) is None:
+        _print_tables(comparison, console)
+    else:
+        console.print(Text(nothing))
+    style = _STYLES.get(comparison.verdict, "")
+    console.print(Text(wording.headline(comparison), style=style))
+
+
+def _print_tables(comparison: Comparison, console: Console) -> None:
     table = Table(*wording.COLUMNS, header_style="bold", show_lines=True)
     for finding in comparison.findings:
         row = wording.cells(finding)
@@ -38,8 +47,6 @@ def print_report(comparison: Comparison, console: Console) -> None:
         console.print(split)
         for note in comparison.blame.notes:
             console.print(Text(note))
-    style = _STYLES.get(comparison.verdict, "")
-    console.print(Text(wording.headline(comparison), style=style))
 
 
 def not_measured(comparison: Comparison) -> str:
@@ -73,6 +80,8 @@ def markdown(comparison: Comparison) -> str:
     """Return the comparison for a pull request."""
     lines = [f"**{wording.headline(comparison)}**", ""]
     lines += [f"- {wording.side(side)}" for side in (comparison.before, comparison.after)]
+    if (nothing := wording.empty(comparison)) is not None:
+        return "\n".join([*lines, "", nothing]) + "\n"
     lines += ["", *_grid(wording.COLUMNS, [wording.cells(found) for found in comparison.findings])]
     if comparison.missing:
         lines += ["", not_measured(comparison)]

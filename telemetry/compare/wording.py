@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from telemetry.compare.comparison import Comparison
 from telemetry.compare.measures import Measure
 from telemetry.compare.rates import Interval
 from telemetry.compare.side import Side
-from telemetry.compare.verdict import Estimate, Finding
+from telemetry.compare.verdict import ALPHA, Estimate, Finding
 from telemetry.compare.window import moment
 
 COLUMNS = ("measure", "before", "after", "difference (95 %)", "p", "could show", "verdict")
+_NOTHING: Final = 1e-9
+"""What is smaller comes of rounding. Chosen by us."""
 
 
 def cells(finding: Finding) -> tuple[str, ...]:
@@ -30,7 +33,9 @@ def cells(finding: Finding) -> tuple[str, ...]:
 
 
 def verdict(finding: Finding) -> str:
-    """Return the verdict, with the turns that are missing."""
+    """Return the verdict, with the turns that are missing; a sure difference may be a small one."""
+    if finding.verdict == "no difference shown" and finding.p_adjusted <= ALPHA:
+        return "differs by too little to matter"
     if finding.verdict != "not enough data":
         return finding.verdict
     parts = [
@@ -53,6 +58,8 @@ def amount(measure: Measure, value: float) -> str:
     """Return a value in the measure's unit."""
     if not math.isfinite(value):
         return "?"
+    if abs(value) < _NOTHING:
+        value = 0.0
     if measure.kind == "rate":
         return f"{value:.1%}"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
@@ -64,7 +71,7 @@ def signed(measure: Measure, value: float) -> str:
         return "?"
     if measure.kind == "rate":
         return f"{100 * value:+.1f} points"
-    return f"+{amount(measure, value)}" if value > 0 else amount(measure, value)
+    return f"+{amount(measure, value)}" if value >= _NOTHING else amount(measure, value)
 
 
 def spread(measure: Measure, interval: Interval, word: object) -> str:
@@ -83,6 +90,17 @@ def side(told: Side) -> str:
     return (
         f"{told.name}: {told.about} ({told.turns:,} turns, {moment(told.first)} to "
         f"{moment(told.last)})"
+    )
+
+
+def empty(comparison: Comparison) -> str | None:
+    """Return what to do when a side holds no turn, so that there is nothing to show; else None."""
+    sides = [told.name for told in (comparison.before, comparison.after) if not told.turns]
+    if not sides:
+        return None
+    return (
+        f"nothing to compare: no turns {' and '.join(sides)}. Wait for some, since those within "
+        "--guard of the change are left out, or name other sides with --before and --after."
     )
 
 
