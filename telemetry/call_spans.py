@@ -112,9 +112,8 @@ class SpanHandler(CallHandler):
             kind = CallKind(key, probe.run_metrics.model_name(call.model))
             if len(probe.call_kinds) < MAX_KINDS:
                 probe.call_kinds[key] = kind
-        call.span = span = probe.tracer.start_span(
-            kind.span_name, self._parent(call.execution), kind.span_kind
-        )
+        context, above = self._parent(call.execution)
+        call.span = span = probe.tracer.start_span(kind.span_name, context, kind.span_kind, above)
         if not span.is_recording():
             return
         attributes = kind.attributes
@@ -173,10 +172,12 @@ class SpanHandler(CallHandler):
         is_remote = store is not None and store not in LOCAL_STORES
         source = event.get("name") or metadata.get("ls_retriever_name") or UNKNOWN
         execution = self._turn.executions.get(metadata.get("langgraph_checkpoint_ns", ""))
+        context, above = self._parent(execution)
         span = self._turn.probe.tracer.start_span(
             names.SPAN_RETRIEVAL.format(source=source),
-            self._parent(execution),
+            context,
             SpanKind.CLIENT if is_remote else SpanKind.INTERNAL,
+            above,
         )
         if span.is_recording():
             attributes = {
@@ -204,13 +205,13 @@ class SpanHandler(CallHandler):
         span.set_attributes(clean_all(attributes))
         span.end()
 
-    def _parent(self, execution: Execution | None) -> Context:
-        """Return the current context where it belongs to this trace, else the node's own."""
+    def _parent(self, execution: Execution | None) -> tuple[Context, Span]:
+        """Return the current context where it belongs to this trace, else the node's; its span."""
         context = otel.get_current()
         current = get_current_span(context)
         home = execution.span if execution is not None else self._turn.span
         if current is home or current.get_span_context().trace_id == self._turn.trace_id:
-            return context
+            return context, current
         if execution is not None and execution.context is not None:
-            return execution.context
-        return self._turn.context
+            return execution.context, execution.span
+        return self._turn.context, self._turn.span

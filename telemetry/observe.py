@@ -137,7 +137,7 @@ def _grade(execution: Execution, update: Update, state: State) -> Attributes | N
         share = passed.count(True) / len(passed)
         _evaluation(execution, _RELEVANCE, names.PASS if is_passed else names.FAIL, share)
     words = [names.NONE if p is None else names.PASS if p else names.FAIL for p in passed]
-    return {names.RAG_GRADES: words[:LIST_ITEMS], names.RAG_GRADE_PASSED: is_passed}
+    return {names.RAG_GRADES: tuple(words[:LIST_ITEMS]), names.RAG_GRADE_PASSED: is_passed}
 
 
 def _rewrite(execution: Execution, update: Update, state: State) -> Attributes | None:

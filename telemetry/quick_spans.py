@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 LIMIT: Final = 128
 """Attributes, events and links of a span: the default of the OpenTelemetry specification."""
 _PLAIN: Final = frozenset((str, bool, int, float))
+_TEXT: Final = frozenset((str,))
 
 
 class QuickSpan(SdkSpan):
@@ -69,11 +70,14 @@ class QuickSpan(SdkSpan):
             logger.warning("Setting attributes on an ended span.")
             return
         shown = cast("dict[str, Any]", self._attributes)
-        for key, value in attributes.items():
-            if _is_clean(value) and key and type(key) is str:
-                shown[key] = value
-            else:
-                shown.update(BoundedAttributes(attributes={key: value}, immutable=False))
+        if type(attributes) is dict and _are_plain(attributes):
+            shown.update(attributes)
+        else:
+            for key, value in attributes.items():
+                if _is_clean(key, value):
+                    shown[key] = value
+                else:
+                    shown.update(BoundedAttributes(attributes={key: value}, immutable=False))
         if len(shown) > LIMIT and type(shown) is dict:
             self._attributes = BoundedAttributes(LIMIT, shown, immutable=False)
 
@@ -109,10 +113,16 @@ class QuickSpan(SdkSpan):
         super()._add_link(link)
 
 
-def _is_clean(value: Any) -> bool:
-    """Return whether the SDK would keep a value as it is."""
-    kind = type(value)
-    if kind is not tuple:
-        return kind in _PLAIN
-    kinds = set(map(type, value))
-    return len(kinds) == 1 and kinds <= _PLAIN
+def _are_plain(attributes: dict[Any, Any]) -> bool:
+    """Return whether the SDK would keep all as they are, at the cost of a look."""
+    return (
+        _PLAIN.issuperset(map(type, attributes.values()))
+        and _TEXT.issuperset(map(type, attributes))
+        and "" not in attributes
+    )
+
+
+def _is_clean(key: Any, value: Any) -> bool:
+    """Return whether the SDK would keep one as it is."""
+    kinds = {type(value)} if type(value) is not tuple else set(map(type, value))
+    return len(kinds) == 1 and kinds <= _PLAIN and type(key) is str and key != ""

@@ -62,10 +62,23 @@ class TurnTracer:
             self._plain = _plain(self._tracer)
         return self._tracer.start_span(name, context, attributes=attributes, links=links)
 
-    def start_span(self, name: str, context: Context, kind: SpanKind = SpanKind.INTERNAL) -> Span:
-        """Begin a span below the one of the context, as the provider's sampler decides."""
+    def start_span(
+        self,
+        name: str,
+        context: Context,
+        kind: SpanKind = SpanKind.INTERNAL,
+        above: Span | None = None,
+    ) -> Span:
+        """Begin a span, as the provider's sampler decides.
+
+        Args:
+            name: Its name.
+            context: In which it begins.
+            kind: Its kind.
+            above: The span that is current there, where that is known.
+        """
         source = self._plain
-        parent = get_current_span(context).get_span_context()
+        parent = (get_current_span(context) if above is None else above).get_span_context()
         if source is None or not parent.is_valid:
             return self._tracer.start_span(name, context, kind)
         sampled = source.sampler.should_sample(context, parent.trace_id, name, kind)
@@ -75,9 +88,9 @@ class TurnTracer:
         ids = SpanContext(
             parent.trace_id,
             source.id_generator.generate_span_id(),
-            is_remote=False,
-            trace_flags=_FLAGS[flags],
-            trace_state=sampled.trace_state,
+            False,  # it is not of another process
+            _FLAGS[flags],
+            sampled.trace_state,
         )
         if sampled.decision is Decision.DROP:
             return NonRecordingSpan(ids)
