@@ -31,6 +31,7 @@ from agent.service import SupportAgent
 from agent.settings import NO_RECORDS, Settings
 from telemetry.callers import CallersTrace
 from telemetry.records import open_reader
+from telemetry.records.database import parse_address
 from telemetry.synthetic import synthetic_turns
 
 ANYONE: Final = (
@@ -76,6 +77,8 @@ def serve_here(plan: Plan, listening: socket.socket, begun: Callable[[], None]) 
         click.echo(summary, err=True)
     if settings.records != NO_RECORDS:
         composition.keep_records(settings.records)
+        if not plan.is_quiet:
+            click.echo(f"turns are kept in {parse_address(settings.records).url}", err=True)
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Service]:

@@ -12,13 +12,14 @@ import click
 
 from agent.beside import path_beside
 from agent.commands.options import load_settings
-from agent.commands.output import print_json, visible
+from agent.commands.output import counted, print_json, visible
 from agent.errors import SettingsError
 from agent.review.estimate import Estimate, estimate
 from agent.review.export import as_csv, as_golden, as_labelled
 from agent.review.sample import SHARE, Refusal, sample
 from agent.review.verdicts import HOLDS, Judgement, Verdict, Verdicts, verdict_on
 from agent.settings import NO_RECORDS
+from telemetry.content import VARIABLE
 from telemetry.records import open_reader
 
 EXPORTS: Final[dict[str, Callable[[Sequence[Verdict]], str]]] = {
@@ -57,9 +58,12 @@ def review(records: str | None, share: float, export: str | None, as_json: bool)
         return
     with open_reader(url) as reader:
         shown = sample(reader, share=share)
-        if not as_json and sys.stdin.isatty():
+        if not as_json:
             judged = {verdict.turn_id for verdict in verdicts.all()}
-            _judge_all([r for r in shown.refusals if r.record.id not in judged], verdicts)
+            left = [r for r in shown.refusals if r.record.id not in judged]
+            _tell_of(left)
+            if sys.stdin.isatty():
+                _judge_all(left, verdicts)
     found = estimate(verdicts.all(), turns=shown.turns, unsure=shown.unsure, sure=shown.sure)
     if as_json:
         print_json(asdict(found))
@@ -76,6 +80,23 @@ def told(found: Estimate) -> str:
         f"{said}; silent rejections: {found.share_of_turns:.1%} of all turns "
         f"(95 % interval {found.turns_low:.1%} to {found.turns_high:.1%})"
     )
+
+
+def _tell_of(left: Sequence[Refusal]) -> None:
+    """Say on standard error what stands in the way of judging."""
+    unread = sum(refusal.record.question is None for refusal in left)
+    if unread:
+        click.echo(
+            f"{counted(unread, 'refusal')} without text: set {VARIABLE}=SPAN_ONLY for `serve` to "
+            "see what is refused from then on",
+            err=True,
+        )
+    if left and not sys.stdin.isatty():
+        click.echo(
+            f"{counted(len(left), 'refusal')} to judge: run `loopscope review` in a terminal, or "
+            "judge on the console's page Review",
+            err=True,
+        )
 
 
 def _judge_all(left: Sequence[Refusal], verdicts: Verdicts) -> None:

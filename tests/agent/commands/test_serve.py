@@ -29,7 +29,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str
     folder = tmp_path_factory.mktemp("serve")
     command = [sys.executable, "-c", "from agent.cli import main; main()", "serve", "--port", "0",
                "--model", "golden", "--fault", "budget-first", "--start-healthy"]  # fmt: skip
-    environment = {**os.environ, "LOOPSCOPE_RECORDS": "off"}
+    environment = {**os.environ, "LOOPSCOPE_RECORDS": "turns.sqlite"}
     with (folder / "err").open("w") as err:
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=err, text=True, env=environment, cwd=folder
@@ -48,9 +48,10 @@ def outcome(url: str) -> str:
 
 
 def test_it_prints_its_address_and_answers_there(service: tuple[Any, str, Path]) -> None:
-    _, url, _ = service
+    _, url, err = service
 
     assert url.startswith("http://127.0.0.1:")
+    assert "turns are kept in turns.sqlite\n" in err.read_text()
     assert outcome(url) == "answered"
 
 
