@@ -286,9 +286,7 @@ class KeptRunError(AgentError):
     """As in `loopscope compare`: 1 would mean worse."""
 
     def __init__(self, source: str, got: str, fix: str) -> None:
-        super().__init__(
-            f"run {source}: got {got}, expected a run of the lab that was kept. {fix}"
-        )
+        super().__init__(f"run {source}: got {got}, expected a run of the lab that was kept. {fix}")
 
 
 class UnknownGoldenQuestionError(AgentError):
