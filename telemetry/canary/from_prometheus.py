@@ -115,8 +115,8 @@ class PrometheusWatch:
         stamps = f"timestamp({turns} > 0)"
         first: dict[str, float] = {}
         for found in source.query(f"min_over_time({stamps}[{LOOK_BACK}:{_STEP_SECONDS}s])", now):
-            version = found["metric"].get(names.LABEL_VERSION, "")
-            first[version] = float(found["value"][1]) - _STEP_SECONDS
+            version = found.labels.get(names.LABEL_VERSION, "")
+            first[version] = found.points[-1][1] - _STEP_SECONDS
         return first
 
     def _usual(self, gains: Sequence[Gain]) -> float | None:

@@ -8,8 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-from urllib.parse import urlencode
+from typing import Final
 
 from telemetry import names
 from telemetry.compare.change import Change, last_change
@@ -17,16 +16,15 @@ from telemetry.compare.comparison import Comparison, compare
 from telemetry.compare.counted import METRICS, measure
 from telemetry.compare.counters import Counters, Gain, Series
 from telemetry.compare.measures import Measure
+from telemetry.compare.prometheus_replies import Found, instant, labels_of_series
 from telemetry.compare.side import Side
 from telemetry.compare.window import LABELS, Window, around
 from telemetry.errors import CompareInputError, NoChangeError
-from telemetry.fetch import fetch
 
 SLICE_SECONDS: Final = 600.0
 """Samples fetched at once; chosen by us: 20 replicas scraped each 15 s are then about 3 MB."""
 LOOK_BACK: Final = "1d"
 """How long before a window a series may have been scraped last and still be known."""
-TIMEOUT_SECONDS: Final = 30.0
 
 _PATTERN: Final = "|".join((*METRICS, names.BUILD_INFO))
 
@@ -51,13 +49,13 @@ class PrometheusSource:
             CompareInputError: There are several, or none of that name.
             FetchError: Prometheus does not answer.
         """
-        query = {"match[]": names.BUILD_INFO, "start": since, "end": until}
-        known = _data(f"{url.rstrip('/')}/api/v1/series?{urlencode(query)}")
+        base = url.rstrip("/")
+        known = labels_of_series(base, names.BUILD_INFO, since, until)
         picked = {
             "graph": _only("--graph", graph, {found.get("graph", "") for found in known}),
             "job": _only("--job", job, {found.get("job", "") for found in known}),
         }
-        return cls(url=url.rstrip("/"), **picked)
+        return cls(url=base, **picked)
 
     def builds(self, since: float, until: float) -> Samples:
         """Return the raw samples of `rag_build_info`."""
@@ -77,7 +75,7 @@ class PrometheusSource:
         """Return counters that know what every series was at a moment."""
         counters = Counters()
         for found in self.query(f"last_over_time({self.selector(_PATTERN)}[{LOOK_BACK}])", since):
-            counters.remember(Series.of(found["metric"]), float(found["value"][1]))
+            counters.remember(Series.of(found.labels), found.points[-1][1])
         return counters
 
     def read(self, counters: Counters, start: float, end: float) -> list[Gain]:
@@ -89,9 +87,7 @@ class PrometheusSource:
         length = math.ceil(1000 * (end - start))
         found = self.query(f"{self.selector(pattern)}[{length}ms]", end)
         return {
-            Series.of(one["metric"]): [
-                (float(at), float(value)) for at, value in one["values"] if start < at <= end
-            ]
+            Series.of(one.labels): [(at, value) for at, value in one.points if start < at <= end]
             for one in found
         }
 
@@ -100,10 +96,9 @@ class PrometheusSource:
         graph, job = json.dumps(self.graph), json.dumps(self.job)
         return f'{{__name__=~"{pattern}",graph={graph},job={job}}}'
 
-    def query(self, expression: str, at: float) -> list[Any]:
+    def query(self, expression: str, at: float) -> list[Found]:
         """Return what an instant query gives."""
-        query = urlencode({"query": expression, "time": f"{at:.3f}"})
-        return list(_data(f"{self.url}/api/v1/query?{query}")["result"])
+        return instant(self.url, expression, at)
 
 
 def compare_prometheus(
@@ -231,7 +226,3 @@ def slices(since: float, until: float) -> Iterator[tuple[float, float]]:
     while start < until:
         yield start, min(start + SLICE_SECONDS, until)
         start += SLICE_SECONDS
-
-
-def _data(url: str) -> Any:
-    return fetch(url, timeout_seconds=TIMEOUT_SECONDS).json()["data"]
