@@ -1,4 +1,4 @@
-"""Whatever answers in place of Prometheus is no verdict of `compare` and `canary`: they end with 4."""
+"""What answers in place of Prometheus is no verdict: `compare` and `canary` end with 4."""
 
 from __future__ import annotations
 
