@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from telemetry.canary.counts import CANARY, Versions
+from telemetry.canary.counts import CANARY, STABLE, Versions
 from telemetry.canary.decision import Decision, Finding, Verdict
 from telemetry.compare import wording
 from telemetry.compare.rates import Rate
@@ -20,6 +20,11 @@ def line(decision: Decision, versions: Versions, at: float) -> str:
     stable, canary = decision.rollout.total
     if not canary:
         return f"{start}: no turns of version {versions[CANARY]} yet"
+    if not stable:
+        return (
+            f"{start}: {canary:,} turns of version {versions[CANARY]}, none of version "
+            f"{versions[STABLE]} beside them: both must be asked at the same time"
+        )
     parts = [
         f"{start}: {canary:,} turns of version {versions[CANARY]} "
         f"({canary / (stable + canary):.1%} of both)",

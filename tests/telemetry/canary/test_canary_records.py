@@ -176,3 +176,17 @@ def test_a_canary_without_turns_is_waited_for(tmp_path: Path) -> None:
 
     assert result.exit_code == 3
     assert result.stdout.endswith("keep waiting: no turns of version 2 yet\n")
+
+
+def test_a_canary_that_has_all_the_traffic_is_said_to_need_the_stable_version(
+    tmp_path: Path,
+) -> None:
+    times = {"1": [START - 3600], "2": [START + 1, START + 2]}
+    turns = [made_turn(name, at, "answered") for name, ats in times.items() for at in ats]
+    result = look(write_store(tmp_path / "t.db", records_of(turns)))
+
+    assert result.exit_code == 3
+    assert result.stdout.endswith(
+        "keep waiting: 2 turns of version 2, none of version 1 beside them: both must be asked at "
+        "the same time\n"
+    )
