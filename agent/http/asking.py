@@ -53,7 +53,8 @@ def asking_routes(desk: Desk, once: Once) -> APIRouter:
             answered = await desk.ask(request, asked.question, caller=caller, thread=thread)
             return encoded(_reply(answered, thread)).decode()
 
-        reply, is_repeated = await once.reply(caller, key, json.dumps(asked.model_dump()), work)
+        given = None if key is None else ", ".join(request.headers.getlist(HEADER))  # RFC 9110, 5.3
+        reply, is_repeated = await once.reply(caller, given, json.dumps(asked.model_dump()), work)
         headers = {REPLAYED: "true"} if is_repeated else None
         return Response(reply, headers=headers, media_type="application/json")
 

@@ -72,6 +72,16 @@ async def test_a_key_with_another_body_is_refused(other: dict[str, str]) -> None
     assert len(script.asked) == 1
 
 
+async def test_two_keys_in_two_headers_are_no_key() -> None:
+    script = Script()
+    two = [("Idempotency-Key", "one"), ("Idempotency-Key", "two")]
+    async with client(script) as http:
+        reply = await http.post("/ask", json=BODY, headers=two)
+
+    assert (reply.status_code, reply.json()["code"]) == (400, "idempotency_key")
+    assert not script.asked
+
+
 async def test_the_same_json_in_other_bytes_is_the_same_body() -> None:
     script = Script()
     json_header = {**KEY, "Content-Type": "application/json"}
