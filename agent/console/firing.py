@@ -16,6 +16,8 @@ from telemetry.fetch import FetchError, fetch
 
 PROMETHEUS_SECONDS: Final = 5.0
 _QUERIES_AT_ONCE: Final = 8
+_STRANGE: Final = (LookupError, TypeError, ValueError, AttributeError)
+"""What the reply of something else leads to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +51,13 @@ def prometheus_states(failures: Sequence[GuideFailure], url: str) -> dict[str, S
         FetchError: It does not answer, or something else does.
     """
     url = url.rstrip("/")
-    rules = _rules(url)
-    with ThreadPoolExecutor(_QUERIES_AT_ONCE) as pool:
-        states = pool.map(lambda failure: _state(failure, rules, url), failures)
-        return {failure.slug: state for failure, state in zip(failures, states, strict=True)}
+    try:
+        rules = _rules(url)
+        with ThreadPoolExecutor(_QUERIES_AT_ONCE) as pool:
+            states = pool.map(lambda failure: _state(failure, rules, url), failures)
+            return {failure.slug: state for failure, state in zip(failures, states, strict=True)}
+    except _STRANGE as error:
+        raise _not_prometheus(url) from error
 
 
 def _state(failure: GuideFailure, rules: Mapping[str, _Rule], url: str) -> State:
@@ -134,7 +139,11 @@ def _data(address: str, part: str) -> list[dict[str, Any]]:
     reply = fetch(address, timeout_seconds=PROMETHEUS_SECONDS).json()
     try:
         return list(reply["data"][part])
-    except (KeyError, TypeError) as error:
-        raise FetchError(
-            f"{address} is not answered as by Prometheus", "Check LOOPSCOPE_PROMETHEUS_URL."
-        ) from error
+    except _STRANGE as error:
+        raise _not_prometheus(address) from error
+
+
+def _not_prometheus(address: str) -> FetchError:
+    return FetchError(
+        f"{address} is not answered as by Prometheus", "Check LOOPSCOPE_PROMETHEUS_URL."
+    )

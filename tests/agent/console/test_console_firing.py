@@ -141,7 +141,17 @@ def test_an_expression_without_series(states: Callable[..., dict[str, State]]) -
 
 
 @pytest.mark.parametrize(
-    "body", [pytest.param({}, id="empty"), pytest.param({"data": []}, id="another-shape")]
+    "body",
+    [
+        pytest.param({}, id="empty"),
+        pytest.param({"data": []}, id="another-shape"),
+        pytest.param({"data": {"groups": [None]}}, id="a-group-that-is-null"),
+        pytest.param({"data": {"groups": [{"rules": [{}]}]}}, id="a-rule-without-a-name"),
+        pytest.param(
+            {"data": {"groups": [{"rules": [rule(REJECTED_PAGE, active("firing", "soon"))]}]}},
+            id="a-time-that-is-none",
+        ),
+    ],
 )
 def test_something_else_that_answers_is_refused(
     states: Callable[..., dict[str, State]], body: object
