@@ -26,6 +26,7 @@ from agent.demo.show import print_result
 from agent.demo.stage import RATE, TIME_SCALE, Plan, Stage, staged
 from agent.errors import DemoError
 from agent.settings import Settings
+from telemetry.finite import FiniteRange
 
 MATRIX_FILE = "matrix.json"
 FAULTS = [case.fault for case in CASES if case.fault is not None]
@@ -43,14 +44,14 @@ FAULTS = [case.fault for case in CASES if case.fault is not None]
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0.1, 50),
+    type=FiniteRange(0.1, 50),
     default=RATE,
     show_default=True,
     help="Questions a second for each service.",
 )
 @click.option(
     "--time-scale",
-    type=click.FloatRange(0.002, 1),
+    type=FiniteRange(0.002, 1),
     default=TIME_SCALE,
     help="Factor on every duration of the guide, 1/72 by default; a smaller one needs a higher "
     "--rate.",

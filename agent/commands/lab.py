@@ -30,6 +30,7 @@ from agent.lab.render import print_report
 from agent.lab.report import PUBLISHED_BOUND, Lab, LabReport
 from agent.service import SupportAgent
 from agent.settings import RouterOrder, Settings
+from telemetry.finite import FiniteRange
 
 VARIED = ("max_rewrites", "topic_check", "router_order")
 """Settings that the lab sets for each run."""
@@ -68,7 +69,7 @@ VARIED = ("max_rewrites", "topic_check", "router_order")
 )
 @click.option(
     "--price",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     default=None,
     metavar="MONEY",
     help="Of a million tokens; with --budget.",

@@ -24,6 +24,7 @@ from agent.probing.rounds import Books, Round, rounds
 from agent.settings import Settings
 from agent.traffic.targets import base_address
 from telemetry.exposition import MetricsServer, start_metrics_server
+from telemetry.finite import FiniteRange
 from telemetry.probe_metrics import ProbeMetrics
 
 EVERY_SECONDS: Final = 300.0
@@ -37,7 +38,7 @@ PORT: Final = 9465
 @click.option("--golden", metavar="FILE", help="Golden set; default: that of the handbook.")
 @click.option(
     "--every",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     default=EVERY_SECONDS,
     show_default=True,
     help="Seconds from one round to the next.",
@@ -45,7 +46,7 @@ PORT: Final = 9465
 @click.option("--rounds", type=click.IntRange(1), help="Default: until it is stopped.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     default=60.0,
     show_default=True,
     help="Seconds that a reply may take.",

@@ -20,6 +20,7 @@ from agent.review.sample import SHARE, Refusal, sample
 from agent.review.verdicts import HOLDS, Judgement, Verdict, Verdicts, verdict_on
 from agent.settings import NO_RECORDS
 from telemetry.content import VARIABLE
+from telemetry.finite import FiniteRange
 from telemetry.records import open_reader
 
 EXPORTS: Final[dict[str, Callable[[Sequence[Verdict]], str]]] = {
@@ -34,7 +35,7 @@ KEYS: Final[dict[str, Judgement]] = {"r": "right", "w": "wrong"}
 @click.option("--records", metavar="PATH|URL", help="The turn records; default: those of `serve`.")
 @click.option(
     "--share",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     default=SHARE,
     show_default=True,
     help="Share of the refusals with more than LOW confidence that is shown.",

@@ -26,6 +26,7 @@ from agent.traffic.mix import DEFAULT_MIX, read_mix
 from agent.traffic.report import print_tally
 from agent.traffic.tally import Tally
 from agent.traffic.targets import HttpTarget, InProcessTarget
+from telemetry.finite import FiniteRange
 
 MAX_RATE = 1_000.0
 """Chosen by us: more than one Python process can send, and a typo does less harm."""
@@ -37,7 +38,7 @@ MAX_RATE = 1_000.0
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0, MAX_RATE, min_open=True),
+    type=FiniteRange(0, MAX_RATE, min_open=True),
     default=1.0,
     show_default=True,
     help="Mean number of questions a second.",
@@ -51,7 +52,7 @@ MAX_RATE = 1_000.0
 )
 @click.option(
     "--duration",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     help="Seconds; default: until it is stopped.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of questions and times.")

@@ -19,6 +19,7 @@ from telemetry.canary.wording import as_json, line
 from telemetry.compare.options import refuse_two_sources, source_options
 from telemetry.compare.window import moment, read_duration, read_time
 from telemetry.errors import CompareInputError
+from telemetry.finite import FiniteRange
 
 INTERRUPTED: Final = 130
 """As a shell tells it: 1 would mean roll back."""
@@ -49,7 +50,7 @@ LEAST_SECONDS: Final = 1.0
 @click.option("--once", is_flag=True, help="Look once.")
 @click.option(
     "--worse-by",
-    type=click.FloatRange(1, 50, min_open=True),
+    type=FiniteRange(1, 50, min_open=True),
     default=5.0,
     show_default=True,
     metavar="POINTS",
@@ -58,7 +59,7 @@ LEAST_SECONDS: Final = 1.0
 @click.option(
     "--slow",
     "slow_seconds",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     metavar="SECONDS",
     help="A longer turn is slow; default: what nine of ten stable turns stayed below in the hour "
     "before.",
