@@ -100,7 +100,7 @@ class QuickSpan(SdkSpan):
         if type(self._attributes) is dict:  # a thread that writes late writes to the other one
             self._attributes = self._attributes.copy()
         self._span_processor._on_ending(self)
-        self._span_processor.on_end(self._readable_span())
+        self._span_processor.on_end(self)  # the SDK's is copied first; this one is closed
 
     def _add_event(self, event: Any) -> None:
         with self._lock:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Tracer as SdkTracer
-from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, DEFAULT_ON, Decision
 from opentelemetry.trace import (
     Link,
     NonRecordingSpan,
@@ -20,6 +20,7 @@ from opentelemetry.trace import (
     SpanContext,
     SpanKind,
     TraceFlags,
+    TraceState,
     Tracer,
     get_current_span,
 )
@@ -37,6 +38,8 @@ _USUAL_LIMITS: Final = {
 }
 _RANDOM: Final = 0x02
 """The flag of a trace id whose bits are random; a span has its parent's."""
+_KEEP_ALL: Final = (ALWAYS_ON, DEFAULT_ON)
+"""Samplers that sample whatever has a sampled parent: they need not be asked."""
 _FLAGS: Final = tuple(TraceFlags(bits) for bits in range(4))
 
 
@@ -81,20 +84,24 @@ class TurnTracer:
         parent = (get_current_span(context) if above is None else above).get_span_context()
         if source is None or not parent.is_valid:
             return self._tracer.start_span(name, context, kind)
-        sampled = source.sampler.should_sample(context, parent.trace_id, name, kind)
+        decision, attributes = Decision.RECORD_AND_SAMPLE, None
+        state: TraceState | None = parent.trace_state
+        if source.sampler not in _KEEP_ALL or not parent.trace_flags.sampled:
+            sampled = source.sampler.should_sample(context, parent.trace_id, name, kind)
+            decision, attributes, state = sampled.decision, sampled.attributes, sampled.trace_state
         flags = parent.trace_flags & _RANDOM
-        if sampled.decision is Decision.RECORD_AND_SAMPLE:
+        if decision is Decision.RECORD_AND_SAMPLE:
             flags |= TraceFlags.SAMPLED
         ids = SpanContext(
             parent.trace_id,
             source.id_generator.generate_span_id(),
             False,  # it is not of another process
             _FLAGS[flags],
-            sampled.trace_state,
+            state,
         )
-        if sampled.decision is Decision.DROP:
+        if decision is Decision.DROP:
             return NonRecordingSpan(ids)
-        span = QuickSpan(source, name, ids, parent, kind=kind, attributes=sampled.attributes)
+        span = QuickSpan(source, name, ids, parent, kind=kind, attributes=attributes)
         source.span_processor.on_start(span, context)
         return span
 

@@ -9,7 +9,9 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import (
+    ALWAYS_OFF,
     ALWAYS_ON,
+    DEFAULT_ON,
     Decision,
     ParentBased,
     Sampler,
@@ -239,6 +241,27 @@ def test_the_sampler_decides_on_each_span(name: str) -> None:
         theirs.trace_state,
     )
     assert getattr(quick, "attributes", None) == getattr(own, "attributes", None)
+
+
+@pytest.mark.parametrize("is_sampled", [True, False], ids=["sampled", "not-sampled"])
+@pytest.mark.parametrize(
+    "sampler", [ALWAYS_ON, DEFAULT_ON, ParentBased(ALWAYS_OFF)], ids=["all", "default", "parents"]
+)
+def test_below_a_parent_the_usual_samplers_decide_as_they_do_for_the_sdk(
+    sampler: Sampler, is_sampled: bool
+) -> None:
+    made, _ = provider(sampler=sampler)
+    parent = SpanContext(5, 6, False, TraceFlags(3 * is_sampled), TraceState([("k", "v")]))
+    context = set_span_in_context(trace.NonRecordingSpan(parent), Context())
+    own = made.get_tracer("scope").start_span("a", context)
+    quick = TurnTracer(lambda: made.get_tracer("scope")).start_span("a", context)
+    mine, theirs = quick.get_span_context(), own.get_span_context()
+    assert quick.is_recording() == own.is_recording()
+    assert (mine.trace_id, mine.trace_flags, mine.trace_state) == (
+        theirs.trace_id,
+        theirs.trace_flags,
+        theirs.trace_state,
+    )
 
 
 def test_spans_of_an_unsampled_parent_are_not_recorded() -> None:
