@@ -20,8 +20,8 @@ from opentelemetry.trace import (
     SpanContext,
     SpanKind,
     TraceFlags,
-    TraceState,
     Tracer,
+    TraceState,
     get_current_span,
 )
 
