@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agent.beside import path_beside
+from agent.beside import FileBesideError, path_beside
 from agent.commands.output import print_json
 from agent.errors import KeptRunError, SettingsError
 from agent.lab import comparison_report
@@ -122,8 +122,7 @@ def find_run(name: str, settings: Settings) -> KeptRun:
         settings: Where runs are kept.
 
     Raises:
-        KeptRunError: There is none such.
-        FileBesideError: The kept runs cannot be read.
+        KeptRunError: There is none such, or the kept runs cannot be read.
     """
     try:
         text = Path(name).read_bytes() if Path(name).exists() else None
@@ -133,7 +132,10 @@ def find_run(name: str, settings: Settings) -> KeptRun:
         ) from None
     if text is not None:
         return read_run(text, name)
-    runs = [] if settings.records == NO_RECORDS else shelf_of(settings).all()
+    try:
+        runs = [] if settings.records == NO_RECORDS else shelf_of(settings).all()
+    except FileBesideError as error:  # its own exit code would say that a run was worse
+        raise KeptRunError(name, "a file of runs that cannot be read", str(error)) from error
     if name == LAST and runs:
         return runs[0]
     found = [run for run in runs if _ID.fullmatch(name) and run.id.startswith(name)]

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from agent.beside import path_beside
 from agent.cli import main
+from agent.lab.shelf import HOLDS
 
 HANDBOOK = Path("agent/data/handbook").resolve()
 GOLDEN = """
@@ -133,3 +135,18 @@ def test_an_id_that_begins_two_runs_is_told(here: Path, monkeypatch: pytest.Monk
         measure("--keep")
 
     assert "run aaaa: got an id of several" in lab("--compare", "aaaa", "last").output
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["--max-bound", "2", "--against", "last"], id="against"),
+        pytest.param(["--compare", "last", "last"], id="compare"),
+    ],
+)
+def test_kept_runs_that_cannot_be_read_are_no_worse_run(options: list[str], tmp_path: Path) -> None:
+    records = tmp_path / "turns.sqlite"
+    path_beside(str(records), HOLDS).write_bytes(b"no database")
+    ran = CliRunner().invoke(main, ["lab", "--records", str(records), *options])
+    assert ran.exit_code == 4
+    assert "cannot be read" in ran.stderr
