@@ -265,7 +265,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 def test_the_example_of_the_docs_is_a_golden_set(tmp_path: Path) -> None:
     docs = Path(__file__).parents[2] / "docs" / "golden-set.md"
-    (example,) = re.findall(r"```yaml\n(.*?)```", docs.read_text(encoding="utf-8"), re.DOTALL)
+    example, _ = re.findall(r"```yaml\n(.*?)```", docs.read_text(encoding="utf-8"), re.DOTALL)
     golden = load_golden(write(tmp_path, example), IDS)
 
     assert [(e.topic, len(e.rewrites), len(e.history)) for e in golden] == [

@@ -48,10 +48,14 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
 
 
 def test_every_command_does_what_the_page_says(outputs: list[str]) -> None:
-    asked, streamed, said, listed, gone, judged, models, completed, ready, metrics = outputs
+    asked, first, again, streamed, said, listed, gone, judged, models, *rest = outputs
+    completed, ready, metrics = rest
     answer, events = json.loads(asked), read_sse(streamed.encode())
 
     assert (answer["outcome"], answer["thread_id"]) == ("answered", "talk-1")
+    assert "idempotency-replayed: true" not in first.lower()
+    assert "idempotency-replayed: true" in again.lower()
+    assert again.splitlines()[-1] == first.splitlines()[-1]
     assert {name for name, _ in events} == {"node", "token", "final"}
     assert json.loads(said)["messages"][1]["text"] == answer["reply"]
     assert json.loads(listed)["conversations"][-1] == "talk-1"
@@ -65,6 +69,6 @@ def test_every_command_does_what_the_page_says(outputs: list[str]) -> None:
 
 
 def test_a_completion_tells_the_tokens_that_its_models_told(outputs: list[str]) -> None:
-    usage = json.loads(outputs[7])["usage"]
+    usage = json.loads(outputs[-3])["usage"]
 
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 0
