@@ -23,9 +23,9 @@ help: ## Show this list.
 demo: $(READY) servers ## Ask the agent, then inject every known failure and show its alert (200 s).
 	@$(BIN)/loopscope demo
 
-test: $(READY) servers check ## Everything CI checks: lint, types, import rules, all tests with coverage (10 to 15 min).
+test: $(READY) servers check ## Everything CI checks: lint, types, import rules, all tests with coverage (about 20 min on 2 cores).
 	@$(BIN)/pytest -n $(PYTEST_WORKERS) -m "not servers" --cov --cov-report= || $(AGAIN)
-	@$(BIN)/pytest -m servers --ignore=tests/agent/demo --cov --cov-append --cov-report=term || $(AGAIN)
+	@$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile -m servers --ignore=tests/agent/demo --cov --cov-append --cov-report=term || $(AGAIN)
 
 demotest: $(READY) servers ## The demo's own end-to-end tests: wall-clock, so on a machine with nothing else to do.
 	@$(BIN)/pytest -m servers tests/agent/demo

@@ -26,6 +26,7 @@ from agent.faults.requests import asks_for, wanders
 from agent.http.callers import Callers
 from agent.memory.local import LocalStore
 from agent.memory.memory import Memory
+from agent.memory.store import Size
 from agent.probing.asking import HttpProbe
 from agent.probing.known import KnownQuestion, known_questions
 from agent.probing.rounds import rounds
@@ -103,6 +104,7 @@ def _golden_agent() -> Job:
     composition = _composition("lab", max_rewrites=GOLDEN_BOUND)
     agent = composition.default_agent
 
+    composition.count_conversations(Size(conversations=2, bytes=4_096))
     feedback, verdicts = composition.feedback(), cycle(names.VERDICTS)
 
     def ask() -> Iterator[None]:
