@@ -24,7 +24,7 @@ from agent.http.probes import Check, Exposition, probe_routes
 from agent.http.probing import Apart, ProbesApart
 from agent.http.rate import Rate
 from agent.http.refusals import install
-from agent.http.turns import DAYS, KINDS, AnsweredTurns
+from agent.http.turns import KEPT_SECONDS, KINDS, AnsweredTurns
 from agent.memory.local import LocalStore
 from agent.memory.memory import Memory
 from agent.memory.notes import Notes
@@ -35,7 +35,6 @@ UNWATCHED: Final[Any] = {
 """FastAPI's own telemetry, off: its logs would send refused bodies and exceptions' texts to our
 log of events, and its spans are none of the four that a turn's trace holds."""
 OpenNotes = Callable[[str, float], Notes]
-DAY_SECONDS: Final = 86_400.0
 ABOUT: Final = (
     "A support agent that answers from a company's documents, says why, and stays bounded."
 )
@@ -83,7 +82,7 @@ def create_app(
         callers=callers,
         rate=Rate(limits.rate_per_minute, buckets),
         crowd=Crowd(limits.max_turns, limits.max_waiting, limits.queue_seconds),
-        turns=AnsweredTurns(*(notes(kind, DAYS * DAY_SECONDS) for kind in KINDS)),
+        turns=AnsweredTurns(*(notes(kind, KEPT_SECONDS) for kind in KINDS)),
         turn_seconds=limits.turn_timeout_seconds,
     )
     app.state.desk = desk

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from agent.events import Event, NodeStarted, Token, Withdrawn
 from agent.http.desk import Answered, Desk
 from agent.http.once import HEADER, MAX_KEY_CHARS, REPLAYED, REPLY_SECONDS, Once
-from agent.http.replies import encoded
+from agent.http.replies import JsonReply, encoded
 from agent.http.schemas import ASKED, STREAM, AskReply, Question, event_stream, refusals
 from agent.http.sse import EventStream, sse
 from agent.memory.thread import Thread
@@ -48,12 +48,18 @@ def asking_routes(desk: Desk, once: Once) -> APIRouter:
     ) -> Response:
         """Answer a question. A turn that failed is an answer too: its `outcome` says so."""
 
-        async def work() -> str:
+        async def answer() -> dict[str, Any]:
             thread = _thread(asked, caller)
             answered = await desk.ask(request, asked.question, caller=caller, thread=thread)
-            return encoded(_reply(answered, thread)).decode()
+            return _reply(answered, thread)
 
-        given = None if key is None else ", ".join(request.headers.getlist(HEADER))  # RFC 9110, 5.3
+        if key is None:
+            return JsonReply(await answer())
+
+        async def work() -> str:
+            return encoded(await answer()).decode()
+
+        given = ", ".join(request.headers.getlist(HEADER))  # RFC 9110, 5.3
         reply, is_repeated = await once.reply(caller, given, json.dumps(asked.model_dump()), work)
         headers = {REPLAYED: "true"} if is_repeated else None
         return Response(reply, headers=headers, media_type="application/json")

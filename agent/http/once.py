@@ -47,7 +47,7 @@ class Once:
         self._held_seconds = turn_seconds + SPARE_SECONDS
 
     async def reply(
-        self, caller: str, given: str | None, body: str, work: Callable[[], Awaitable[str]]
+        self, caller: str, given: str, body: str, work: Callable[[], Awaitable[str]]
     ) -> tuple[str, bool]:
         """Return the reply to a question, and whether it was given before.
 
@@ -55,7 +55,7 @@ class Once:
 
         Args:
             caller: Who asks; a key is its own.
-            given: Value of the header; None for a question without key.
+            given: Value of the header.
             body: What is asked.
             work: Asks it and returns the reply.
 
@@ -65,8 +65,6 @@ class Once:
             StillUnderWayError: The first question of this key is not answered yet.
             MemoryUnavailableError: The store does not answer; nothing was asked.
         """
-        if given is None:
-            return await work(), False
         key, digest = read_key(given), hashlib.sha256(body.encode()).hexdigest()
         held = json.dumps([digest, None])
         if not await self._notes.add(caller, key, held, seconds=self._held_seconds):

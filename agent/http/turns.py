@@ -21,6 +21,7 @@ from agent.memory.notes import Notes
 
 DAYS: Final = 7
 """How long a turn can be judged; chosen by us: people judge an answer soon or never."""
+KEPT_SECONDS: Final = DAYS * 86_400.0
 KINDS: Final = ("turn", "verdict")
 """Of the notes: a turn under its id and its trace's, and what was said of it."""
 NOTE_SECONDS: Final = 1.0
