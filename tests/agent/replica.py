@@ -10,7 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
+
 PATIENCE_SECONDS = 60.0
+
+
+def scraped(url: str, name: str) -> dict[str, float]:
+    """Return the samples of one name, with their labels, as a service tells them now."""
+    text = httpx.get(f"{url}/metrics", trust_env=False, timeout=PATIENCE_SECONDS).text
+    lines = [line for line in text.splitlines() if line.startswith((f"{name}{{", f"{name} "))]
+    return {sample: float(value) for sample, _, value in (line.rpartition(" ") for line in lines)}
 
 
 @dataclass

@@ -21,10 +21,11 @@ from typing import Any
 
 import httpx
 import pytest
-from native_servers import answers, free_port, need, running, wait_until
+from native_servers import free_port
 from replica import Replica
+from ruled_prometheus import prometheus
 
-from agent.demo.guide import Guide, prometheus_flags
+from agent.demo.guide import Guide
 from agent.demo.watch import Prometheus
 
 pytestmark = pytest.mark.servers
@@ -69,16 +70,19 @@ async def _change(home: Path) -> Told:
         replica.start("--fault", "index-regression", "--start-healthy")
         parts.callback(replica.end, signal.SIGTERM)
         replica.wait()
-        url = parts.enter_context(_prometheus(home / "prometheus", guide, replica.port))
-        async with Prometheus(url) as prometheus:
-            await prometheus.scrapes({JOB})
+        targets = {JOB: [replica.port]}
+        url = parts.enter_context(
+            prometheus(home / "prometheus", guide.settings, targets, port=free_port())
+        )
+        async with Prometheus(url) as asked:
+            await asked.scrapes({JOB})
             with _traffic(replica) as traffic:
                 await _turns(replica, TURNS)
                 changed = time.time()
                 assert replica.process is not None
                 replica.process.send_signal(signal.SIGUSR1)
                 await _turns(replica, await _turns(replica, 0) + TURNS)
-                fired = await _fired(prometheus, changed, guide.step_seconds)
+                fired = await _fired(asked, changed, guide.step_seconds)
                 replied = _replied(traffic)
             await asyncio.sleep(3 * guide.settings.scrape_interval)  # the last turns are scraped
             return Told(
@@ -90,24 +94,6 @@ async def _change(home: Path) -> Told:
                 },
                 replied=replied,
             )
-
-
-@contextmanager
-def _prometheus(home: Path, guide: Guide, port: int) -> Iterator[str]:
-    home.mkdir()
-    guide.write(
-        home,
-        targets={JOB: f"127.0.0.1:{port}"},
-        alertmanager_at="127.0.0.1:9",
-        inbox_url="http://127.0.0.1:9/",
-    )
-    listen = f"127.0.0.1:{free_port()}"
-    flags = prometheus_flags(
-        config=str(home / "prometheus.yml"), data=str(home / "data"), listen=listen
-    )
-    with running([need("prometheus"), *flags], home / "prometheus.log"):
-        wait_until(lambda: answers(f"http://{listen}/-/ready"), "Prometheus")
-        yield f"http://{listen}"
 
 
 @contextmanager

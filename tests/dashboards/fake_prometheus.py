@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+from standing import standing
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028&\"'`{{job}}"
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -93,12 +94,5 @@ def fake_prometheus() -> Iterator[tuple[str, Answers]]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", answers
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with standing(Handler) as url:
+        yield url, answers

@@ -13,8 +13,9 @@ from itertools import cycle, zip_longest
 from pathlib import Path
 
 import httpx
-from native_servers import answers, free_port, need, running, wait_until
+from native_servers import free_port, wait_until
 from prometheus_client import CollectorRegistry, start_http_server
+from ruled_prometheus import prometheus
 
 from agent.api import create_app
 from agent.compose import Composition
@@ -32,10 +33,8 @@ from agent.probing.known import KnownQuestion, known_questions
 from agent.probing.rounds import rounds
 from agent.service import SupportAgent
 from agent.settings import Settings as AgentSettings
-from dashboards import prometheus_rules
 from dashboards.render.source import Prometheus
 from dashboards.settings import Settings, load_settings
-from dashboards.stack import parts, render
 from telemetry import names, synthetic_turns
 from telemetry.probe_metrics import ProbeMetrics
 
@@ -75,7 +74,9 @@ def live(home: Path) -> Iterator[Live]:
             open_parts.callback(thread.join)
             open_parts.callback(server.server_close)
             open_parts.callback(server.shutdown)
-        url = open_parts.enter_context(_prometheus(home, ports))
+        url = open_parts.enter_context(
+            prometheus(home, SETTINGS, ports, port=ports["prometheus"][0])
+        )
         source = Prometheus(url=url)
         everyone = f"count(count by (job) ({names.BUILD_INFO}))"
         wait_until(lambda: _value(source, everyone) == len(agents), "a first scrape")
@@ -215,25 +216,6 @@ def _ask_all(composition: Composition, agent: SupportAgent, *, rounds: int = 1) 
     for _ in range(rounds):
         for question in composition.golden:
             agent.answer(question.question)
-
-
-@contextmanager
-def _prometheus(home: Path, ports: dict[str, list[int]]) -> Iterator[str]:
-    rules = home / "rules"
-    for path, text in prometheus_rules.files(SETTINGS).items():
-        file = rules / Path(path).name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    place = render.Place(
-        targets={job: [f"127.0.0.1:{port}" for port in each] for job, each in ports.items()},
-        alertmanager="127.0.0.1:9", rules=str(rules / "*.yml"), notifications="http://127.0.0.1:9/",
-    )  # fmt: skip
-    config, listen = home / "prometheus.yml", f"127.0.0.1:{ports['prometheus'][0]}"
-    config.write_text(render.prometheus(place, SETTINGS), encoding="utf-8")
-    flags = parts.prometheus_flags(config=str(config), data=str(home / "data"), listen=listen)
-    with running([need("prometheus"), *flags], home / "prometheus.log"):
-        wait_until(lambda: answers(f"http://{listen}/-/ready"), "Prometheus")
-        yield f"http://{listen}"
 
 
 def _wait_for_scrapes(source: Prometheus, *, jobs: int) -> float:

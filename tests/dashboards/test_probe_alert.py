@@ -7,19 +7,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from native_servers import answers, free_port, need, running, wait_until
+from native_servers import free_port, wait_until
+from ruled_prometheus import prometheus
 
-from dashboards import prometheus_rules
 from dashboards.render.source import Prometheus
 from dashboards.settings import load_settings
-from dashboards.stack import parts, render
 from telemetry import names
 
 pytestmark = pytest.mark.servers
@@ -73,27 +72,10 @@ def probed(tmp_path: Path) -> Iterator[Probed]:
             process(tmp_path, "probe", "--url", url, "--every", f"{EVERY_SECONDS}",
                     "--port", f"{port}")
         )  # fmt: skip
-        targets = {"support-agent": (url.removeprefix("http://"), f"127.0.0.1:{port}")}
-        source = Prometheus(url=opened.enter_context(prometheus(tmp_path, targets)))
+        targets = {"support-agent": [int(url.rpartition(":")[2]), port]}
+        at = opened.enter_context(prometheus(tmp_path, SETTINGS, targets, port=free_port()))
+        source = Prometheus(url=at)
         yield Probed(service=service, prober=prober, prometheus=source)
-
-
-@contextmanager
-def prometheus(home: Path, targets: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    rules, listen = home / "rules", f"127.0.0.1:{free_port()}"
-    rules.mkdir()
-    for path, text in prometheus_rules.files(SETTINGS).items():
-        (rules / Path(path).name).write_text(text, encoding="utf-8")
-    place = render.Place(
-        targets=targets, alertmanager="127.0.0.1:9", rules=str(rules / "*.yml"),
-        notifications="http://127.0.0.1:9/",
-    )  # fmt: skip
-    config = home / "prometheus.yml"
-    config.write_text(render.prometheus(place, SETTINGS), encoding="utf-8")
-    flags = parts.prometheus_flags(config=str(config), data=str(home / "data"), listen=listen)
-    with running([need("prometheus"), *flags], home / "log"):
-        wait_until(lambda: answers(f"http://{listen}/-/ready"), "Prometheus")
-        yield f"http://{listen}"
 
 
 def test_an_index_that_goes_bad_pages_within_two_rounds_although_nobody_asks(

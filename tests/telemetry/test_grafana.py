@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
+from standing import standing
 
 from telemetry.fetch import FetchError
 from telemetry.grafana import annotate
@@ -49,16 +49,9 @@ def served(grafana: Grafana) -> Iterator[Grafana]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    grafana.url = f"http://127.0.0.1:{server.server_port}/grafana/"
-    try:
+    with standing(Handler) as url:
+        grafana.url = f"{url}/grafana/"
         yield grafana
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @pytest.mark.parametrize(

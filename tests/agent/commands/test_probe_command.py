@@ -16,6 +16,7 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 from native_servers import wait_until
+from replica import scraped
 
 from agent.cli import main
 from telemetry import open_reader
@@ -52,9 +53,7 @@ def probe(*options: str, key: str | None = KEY) -> Result:
 
 
 def counted(url: str, metric: str) -> float:
-    text = httpx.get(f"{url}/metrics", trust_env=False).text
-    values = [line.rpartition(" ")[2] for line in text.splitlines() if line.startswith(metric)]
-    return sum(map(float, values))
+    return sum(scraped(url, metric).values())
 
 
 def kept(records: Path) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from standing import standing
 
 from agent.console.diagnosis import State
 from agent.console.firing import prometheus_states
@@ -33,7 +34,6 @@ def rule(name: str, *alerts: dict[str, Any], **more: str) -> dict[str, Any]:
 @pytest.fixture
 def states() -> Iterator[Callable[..., dict[str, State]]]:
     """Return the states by a Prometheus with these rules beside quiet ones, and this value."""
-    servers = []
 
     def ask(
         *rules: dict[str, Any], without: str = "", value: object = "0.31", body: object = None
@@ -55,17 +55,10 @@ def states() -> Iterator[Callable[..., dict[str, State]]]:
             def log_message(self, *_: object) -> None:
                 """Stay silent."""
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Says)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        servers.append((server, thread))
-        return prometheus_states(guide(), f"http://127.0.0.1:{server.server_port}/")
+        return prometheus_states(guide(), f"{servers.enter_context(standing(Says))}/")
 
-    yield ask
-    for server, thread in servers:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with ExitStack() as servers:
+        yield ask
 
 
 def test_a_quiet_alert(states: Callable[..., dict[str, State]]) -> None:

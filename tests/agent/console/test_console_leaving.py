@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import httpx
 import pytest
+from replica import scraped
 from served_console import served
 
 from telemetry import names
@@ -21,15 +21,8 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def series(url: str, name: str) -> dict[str, float]:
-    """Labels -> value of the series of a metric."""
-    lines = httpx.get(f"{url}/metrics", trust_env=False).text.splitlines()
-    found = [line.rsplit(" ", 1) for line in lines if line.startswith((f"{name}{{", f"{name} "))]
-    return {labels: float(value) for labels, value in found}
-
-
 def cancelled(url: str) -> float:
-    turns = series(url, names.TURNS)
+    turns = scraped(url, names.TURNS)
     return sum(value for labels, value in turns.items() if 'outcome="cancelled"' in labels)
 
 
@@ -70,12 +63,12 @@ def test_a_turn_ends_with_the_page_that_asked_for_it(slow: str, open_page, leave
     waiting.wait_for_selector("[role=status]:has-text('Check')")  # it got the place
     waiting.goto("about:blank")
     wait_for(watching, lambda: cancelled(slow) == before + 2)
-    assert sum(series(slow, names.TURNS).values()) == before + 2
-    assert sum(series(slow, names.OPEN_TURNS).values()) == 0
+    assert sum(scraped(slow, names.TURNS).values()) == before + 2
+    assert sum(scraped(slow, names.OPEN_TURNS).values()) == 0
 
 
 def test_who_leaves_while_waiting_for_a_place_asked_nothing(slow: str, open_page) -> None:
-    before = sum(series(slow, names.TURNS).values())
+    before = sum(scraped(slow, names.TURNS).values())
     page, waiting = open_page(slow), open_page(slow)
     ask(page, "Can I export my data?")
     page.wait_for_selector("[role=status]:has-text('Check')")
@@ -85,5 +78,5 @@ def test_who_leaves_while_waiting_for_a_place_asked_nothing(slow: str, open_page
     waiting.goto("about:blank")
     page.goto("about:blank")
 
-    wait_for(page, lambda: sum(series(slow, names.TURNS).values()) == before + 1)
-    assert sum(series(slow, names.OPEN_TURNS).values()) == 0
+    wait_for(page, lambda: sum(scraped(slow, names.TURNS).values()) == before + 1)
+    assert sum(scraped(slow, names.OPEN_TURNS).values()) == 0

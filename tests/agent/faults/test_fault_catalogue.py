@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -20,10 +20,8 @@ from agent.models.requests import prompt_version
 from agent.parts import Parts
 from agent.settings import Settings
 from telemetry.batching import close_all
-from telemetry.detectors import Finding
-from telemetry.records import TurnRecord
 from telemetry.records.record import record_of
-from telemetry.turn import Turn
+from telemetry.testing import KeptTurns
 
 LAST_HIT = "What happens if my server goes down?"
 """Found on the second rewrite of two by the golden model."""
@@ -39,16 +37,6 @@ def composition() -> Composition:
 @pytest.fixture(scope="module")
 def settings(composition: Composition) -> Settings:
     return composition.settings
-
-
-@dataclass
-class Kept:
-    """Takes turns as the record store does."""
-
-    records: list[TurnRecord]
-
-    def put(self, turn: Turn, findings: Sequence[Finding] = ()) -> None:
-        self.records.append(record_of(turn, findings))
 
 
 def ask(composition: Composition, fault: str, question: str, **changes: Any) -> Answer:
@@ -250,13 +238,13 @@ async def test_a_game_day_counts_both_agents_in_one_registry(settings: Settings)
 async def test_records_of_a_game_day_tell_which_build_answered(
     fault: str, moved: set[str], settings: Settings
 ) -> None:
-    kept: list[TurnRecord] = []
-    alone = Composition(settings, records=Kept(kept))
+    kept = KeptTurns()
+    alone = Composition(settings, records=kept)
     game_day = GameDay(alone, settings, read_fault(fault), is_on=False)
     for _ in range(3):
         await game_day.agent().aanswer(FOUND)
         game_day.toggle()
-    first, struck, third = (asdict(record.labels) for record in kept)
+    first, struck, third = (asdict(record_of(turn).labels) for turn in kept.turns)
 
     assert first == third
     assert {label for label in first if first[label] != struck[label]} == moved

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,16 +11,12 @@ from agent.memory.errors import MemoryUnavailableError
 from agent.memory.local import LocalStore
 from agent.memory.notes import LocalNotes, Notes
 from agent.memory.opening import open_memory
+from telemetry.testing import Clock
 
 DAY = 86_400.0
 
 
-@dataclass
-class Clock:
-    now: float = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
+NOW = 1_800_000_000.0
 
 
 def notes_of(memory: Any, clock: Clock, kind: str = "turn") -> Notes:
@@ -29,7 +24,7 @@ def notes_of(memory: Any, clock: Clock, kind: str = "turn") -> Notes:
 
 
 async def test_a_note_is_found_by_its_caller_alone_until_its_time_is_over(setting: str) -> None:
-    clock = Clock()
+    clock = Clock(NOW)
     async with open_memory(setting) as memory:
         notes = notes_of(memory, clock)
         await notes.put("ann", {"a": "one", "b": "two"})
@@ -47,7 +42,7 @@ async def test_a_note_is_found_by_its_caller_alone_until_its_time_is_over(settin
 
 async def test_a_note_is_replaced_and_removed(setting: str) -> None:
     async with open_memory(setting) as memory:
-        notes = notes_of(memory, Clock())
+        notes = notes_of(memory, Clock(NOW))
         await notes.put("ann", {"a": "one"})
         await notes.put("ann", {"a": "two"})
         replaced = await notes.find("ann", "a")
@@ -59,7 +54,7 @@ async def test_a_note_is_replaced_and_removed(setting: str) -> None:
 
 async def test_of_many_who_add_a_note_at_once_one_does(setting: str) -> None:
     async with open_memory(setting) as memory:
-        notes = notes_of(memory, Clock())
+        notes = notes_of(memory, Clock(NOW))
         added = await asyncio.gather(*(notes.add("ann", "a", str(n)) for n in range(10)))
         found = await notes.find("ann", "a")
 
@@ -68,7 +63,7 @@ async def test_of_many_who_add_a_note_at_once_one_does(setting: str) -> None:
 
 
 async def test_a_note_whose_time_is_over_is_no_hindrance(setting: str) -> None:
-    clock = Clock()
+    clock = Clock(NOW)
     async with open_memory(setting) as memory:
         notes = notes_of(memory, clock)
         added = [await notes.add("ann", "a", "one", seconds=60), await notes.add("ann", "a", "two")]
@@ -79,7 +74,7 @@ async def test_a_note_whose_time_is_over_is_no_hindrance(setting: str) -> None:
 
 
 async def test_a_sweep_removes_what_is_over_and_nothing_else(setting: str) -> None:
-    clock = Clock()
+    clock = Clock(NOW)
     async with open_memory(setting) as memory:
         notes = notes_of(memory, clock)
         await notes.add("ann", "old", "one", seconds=60)
@@ -92,7 +87,7 @@ async def test_a_sweep_removes_what_is_over_and_nothing_else(setting: str) -> No
 
 
 async def test_notes_outlive_their_process(lasting: str) -> None:
-    clock = Clock()
+    clock = Clock(NOW)
     async with open_memory(lasting) as memory:
         await notes_of(memory, clock).put("ann", {"a": "one"})
     async with open_memory(lasting) as memory:
