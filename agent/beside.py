@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from agent.errors import AgentError
 
@@ -52,6 +53,17 @@ class FileBeside:
         self._table = table
         self._holds = holds
         self._lock = threading.Lock()
+
+    def rows(self, query: str) -> list[Any]:
+        """Return what a query finds: nothing where no file was made yet, and none is made.
+
+        Raises:
+            FileBesideError: It cannot be read.
+        """
+        if not self.path.exists():
+            return []
+        with self.opened() as database:
+            return database.execute(query).fetchall()
 
     @contextmanager
     def opened(self) -> Iterator[sqlite3.Connection]:

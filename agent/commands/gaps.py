@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import click
 
-from agent.commands.options import agent_options
+from agent.commands.options import agent_options, records_of
 from agent.commands.output import counted, print_json, visible
 from agent.documents import open_index
-from agent.errors import SettingsError
 from agent.gaps.export import as_csv, as_json, trend
 from agent.gaps.report import Gap, Gaps, find_gaps
-from agent.settings import NO_RECORDS, Settings
+from agent.settings import Settings
 from telemetry.content import VARIABLE
 from telemetry.records import open_reader
 
@@ -29,9 +28,7 @@ def gaps(is_json: bool, is_csv: bool, limit: int, settings: Settings) -> None:
     """
     if is_json and is_csv:
         raise click.UsageError("--json and --csv print the same; give one of them")
-    if settings.records == NO_RECORDS:
-        raise SettingsError(["records got 'off', expected: where turn records are kept"])
-    with open_reader(settings.records) as reader:
+    with open_reader(records_of(settings)) as reader:
         found = find_gaps(reader, open_index(settings))
     if is_json:
         print_json(as_json(found), indent=2)

@@ -16,8 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.beside import FileBesideError, path_beside
+from agent.commands.options import records_of
 from agent.commands.output import print_json
-from agent.errors import KeptRunError, SettingsError
+from agent.errors import KeptRunError
 from agent.lab import comparison_report
 from agent.lab.comparison import LabComparison
 from agent.lab.comparison_report import markdown, print_comparison, summary
@@ -109,9 +110,7 @@ def shelf_of(settings: Settings) -> Shelf:
     Raises:
         SettingsError: Turn records are off, so there is no place beside them.
     """
-    if settings.records == NO_RECORDS:
-        raise SettingsError(["records got 'off', expected: where turn records are kept"])
-    return Shelf(path_beside(settings.records, HOLDS))
+    return Shelf(path_beside(records_of(settings), HOLDS))
 
 
 def find_run(name: str, settings: Settings) -> KeptRun:

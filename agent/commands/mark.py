@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 
 import click
 
-from agent.commands.options import load_settings
+from agent.commands.options import load_settings, records_of
 from agent.commands.output import print_json
-from agent.errors import SettingsError
-from agent.settings import NO_RECORDS, Settings
+from agent.settings import Settings
 from telemetry.compare.window import read_time
 from telemetry.errors import MarkNotShownError
 from telemetry.fetch import FetchError
@@ -37,11 +36,10 @@ def mark(
     the records have kept it then.
     """
     settings = load_settings(records=records)
-    if settings.records == NO_RECORDS:
-        raise SettingsError(["records got 'off', expected: where turn records are kept"])
+    url = records_of(settings)
     now = time.time()
     made = make_mark(what, at=read_time("at", at, now) if at else now, tags=tags, now=now)
-    put_mark(settings.records, made)
+    put_mark(url, made)
     annotation = _shown(settings, made)
     if as_json:
         print_json({**asdict(made), "annotation": annotation})

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from agent.errors import SettingsError
 from agent.masking import MASKED, SECRETS
-from agent.settings import RewriteFrom, RouterOrder, Settings
+from agent.settings import NO_RECORDS, RewriteFrom, RouterOrder, Settings
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -79,6 +79,17 @@ def load_settings(**given: Any) -> Settings:
         return Settings(**chosen)
     except ValidationError as error:
         raise SettingsError(map(_told, error.errors())) from None
+
+
+def records_of(settings: Settings) -> str:
+    """Return where turn records are kept.
+
+    Raises:
+        SettingsError: Nowhere.
+    """
+    if settings.records == NO_RECORDS:
+        raise SettingsError(["records got 'off', expected: where turn records are kept"])
+    return settings.records
 
 
 def _told(problem: ErrorDetails) -> str:

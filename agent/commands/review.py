@@ -11,14 +11,12 @@ from typing import Final
 import click
 
 from agent.beside import path_beside
-from agent.commands.options import load_settings
+from agent.commands.options import load_settings, records_of
 from agent.commands.output import counted, print_json, visible
-from agent.errors import SettingsError
 from agent.review.estimate import Estimate, estimate
 from agent.review.export import as_csv, as_golden, as_labelled
 from agent.review.sample import SHARE, Refusal, sample
 from agent.review.verdicts import HOLDS, Judgement, Verdict, Verdicts, verdict_on
-from agent.settings import NO_RECORDS
 from telemetry.content import VARIABLE
 from telemetry.finite import FiniteRange
 from telemetry.records import open_reader
@@ -50,9 +48,7 @@ def review(records: str | None, share: float, export: str | None, as_json: bool)
     Every refusal of LOW confidence is shown and a random share of the others; the verdicts are
     kept in a file beside the records, and shared with the console.
     """
-    url = load_settings(records=records).records
-    if url == NO_RECORDS:
-        raise SettingsError(["records got 'off', expected: where turn records are kept"])
+    url = records_of(load_settings(records=records))
     verdicts = Verdicts(path_beside(url, HOLDS))
     if export is not None:
         click.echo(EXPORTS[export](verdicts.all()), nl=False)

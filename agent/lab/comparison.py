@@ -81,13 +81,24 @@ class LabComparison:
         return _missing(self.after.questions, self.before.questions)
 
     @cached_property
+    def lost(self) -> list[Pair]:
+        """Pairs that were right before and are wrong after."""
+        return [pair for pair in self.pairs if pair.is_lost]
+
+    @cached_property
+    def won(self) -> list[Pair]:
+        """Pairs that were wrong before and are right after."""
+        return [pair for pair in self.pairs if pair.is_won]
+
+    @cached_property
+    def moved(self) -> list[Pair]:
+        """Pairs that end otherwise, no better and no worse."""
+        return [pair for pair in self.pairs if pair.has_moved]
+
+    @cached_property
     def counts(self) -> Paired:
         """How many questions went which way."""
-        return Paired(
-            total=len(self.pairs),
-            lost=sum(pair.is_lost for pair in self.pairs),
-            won=sum(pair.is_won for pair in self.pairs),
-        )
+        return Paired(total=len(self.pairs), lost=len(self.lost), won=len(self.won))
 
     @property
     def right(self) -> tuple[int, int]:

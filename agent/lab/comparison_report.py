@@ -14,11 +14,12 @@ from rich.text import Text
 from agent.lab.comparison import LabComparison, Pair
 from agent.lab.kept import KeptQuestion, KeptRun, Setting
 from telemetry.compare.rates import Interval
+from telemetry.compare.report import STYLES
+from telemetry.facts import finite
 
 MOST_LISTED: Final = 20
 """Questions listed of a kind; of more, the number is told."""
 COLUMNS: Final = ("question", "expected", "before", "after")
-_STYLES: Final = {"worse": "bold red", "better": "green", "not enough data": "yellow"}
 
 
 def print_comparison(found: LabComparison, console: Console) -> None:
@@ -34,7 +35,7 @@ def print_comparison(found: LabComparison, console: Console) -> None:
             console.print(Text(f"and {len(pairs) - MOST_LISTED} more"))
     for line in _notes(found):
         console.print(Text(line))
-    console.print(Text(headline(found), style=_STYLES.get(found.verdict, "")))
+    console.print(Text(headline(found), style=STYLES.get(found.verdict, "")))
 
 
 def markdown(found: LabComparison) -> str:
@@ -60,19 +61,19 @@ def as_json(found: LabComparison) -> dict[str, Any]:
         "questions": counts.total,
         "right_before": found.right[0],
         "right_after": found.right[1],
-        "lost": [_flip(pair) for pair in found.pairs if pair.is_lost],
-        "won": [_flip(pair) for pair in found.pairs if pair.is_won],
-        "moved": [_flip(pair) for pair in found.pairs if pair.has_moved],
-        "difference": _number(counts.difference),
-        "interval": [_number(found.interval.low), _number(found.interval.high)],
+        "lost": list(map(_flip, found.lost)),
+        "won": list(map(_flip, found.won)),
+        "moved": list(map(_flip, found.moved)),
+        "difference": finite(counts.difference),
+        "interval": [finite(found.interval.low), finite(found.interval.high)],
         "p": found.p_value,
-        "detectable": _number(found.detectable),
+        "detectable": finite(found.detectable),
         "more_questions_needed": found.needed,
         "flips_allowed": found.flips_allowed,
         "is_repeatable": found.is_repeatable,
         "more_calls": sum(found.more_calls),
         "more_calls_interval": [
-            _number(found.more_calls_interval.low), _number(found.more_calls_interval.high)
+            finite(found.more_calls_interval.low), finite(found.more_calls_interval.high)
         ],
         "differences": {name: list(values) for name, values in found.differences.items()},
         "only_before": found.only_before,
@@ -132,9 +133,9 @@ def _sides(found: LabComparison) -> list[str]:
 
 def _lists(found: LabComparison) -> Iterable[tuple[str, list[Pair]]]:
     for title, pairs in (
-        ("Lost: right before, wrong after", [p for p in found.pairs if p.is_lost]),
-        ("Won: wrong before, right after", [p for p in found.pairs if p.is_won]),
-        ("Ends otherwise, no better and no worse", [p for p in found.pairs if p.has_moved]),
+        ("Lost: right before, wrong after", found.lost),
+        ("Won: wrong before, right after", found.won),
+        ("Ends otherwise, no better and no worse", found.moved),
     ):
         if pairs:
             yield title, pairs
@@ -189,10 +190,6 @@ def _span(interval: Interval, scale: float, form: str) -> str:
     if not math.isfinite(interval.low):
         return "95 % interval unknown"
     return f"95 % {scale * interval.low:+{form}} to {scale * interval.high:+{form}}"
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -56,8 +56,5 @@ class Shelf:
             FileBesideError: The file cannot be read.
             KeptRunError: It holds something else, as a later version may have kept it.
         """
-        if not self.path.exists():
-            return []
-        with self._file.opened() as database:
-            rows = database.execute("SELECT id, run FROM runs ORDER BY number DESC").fetchall()
+        rows = self._file.rows("SELECT id, run FROM runs ORDER BY number DESC")
         return [read_run(run, f"{id_} in {self.path}") for id_, run in rows]

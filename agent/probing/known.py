@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent.golden import GoldenQuestion, GoldenSet
+from agent.state import OUTCOMES as ALL_OUTCOMES
 from agent.state import Outcome
 
 WRONG_CHUNK: Final = "wrong_chunk"
 """Answered, but none of the cited chunks is one of those that hold the answer."""
 NO_ANSWER: Final = "error"
 """A turn that failed, and whatever is no answer of our service: none, late, refused, nonsense."""
-OUTCOMES: Final[tuple[Outcome, ...]] = (
-    "answered", "no_results", "off_topic", "clarify", "gave_up", "recursion_limit", "cancelled",
-)  # fmt: skip
+OUTCOMES: Final = tuple(outcome for outcome in ALL_OUTCOMES if outcome != NO_ANSWER)
 """Outcomes that a reply may tell, `error` aside. A pause for a person does not come over HTTP."""
 
 

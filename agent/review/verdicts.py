@@ -85,10 +85,7 @@ class Verdicts:
         Raises:
             FileBesideError: The file cannot be read.
         """
-        if not self._file.path.exists():
-            return []
-        with self._file.opened() as database:
-            rows = database.execute("SELECT * FROM verdicts ORDER BY judged_at, turn_id").fetchall()
+        rows = self._file.rows("SELECT * FROM verdicts ORDER BY judged_at, turn_id")
         return [
             Verdict(
                 turn_id=turn_id, judgement=judgement, is_sure=bool(is_sure), question=question,

@@ -18,7 +18,7 @@ from telemetry.canary.counts import (
     Versions,
 )
 from telemetry.canary.measures import BY_NAME, REWROTE, SLOW, SLOW_SHARE
-from telemetry.compare.counted import Counted, measure
+from telemetry.compare.counted import WORKED, Counted, measure
 from telemetry.compare.counters import Counters, Gain, Series
 from telemetry.compare.from_prometheus import LOOK_BACK, PrometheusSource, is_meant, slices
 from telemetry.compare.rates import Rate
@@ -28,7 +28,6 @@ from telemetry.errors import CompareInputError
 
 _STEP_SECONDS: Final = 15
 """How exactly the first turn of a version is looked for."""
-_WORKED: Final = (names.ANSWERED, names.NO_RESULTS)
 _Weights = dict[str, tuple[int, int]]
 """Measure -> hits and observations that one count of a series means."""
 
@@ -152,7 +151,7 @@ def weights(series: Series, slow_seconds: float | None) -> _Weights:
             for of, rate in measured.items()
             if of in BY_NAME and isinstance(rate, Rate) and rate.total
         }
-    if name == f"{names.REWRITES_PER_TURN}_bucket" and outcome in _WORKED:
+    if name == f"{names.REWRITES_PER_TURN}_bucket" and outcome in WORKED:
         return _above(REWROTE, series, names.REWRITES_BUCKETS[0])
     if name == f"{names.TURN_DURATION}_bucket" and slow_seconds is not None:
         return _above(SLOW, series, slow_seconds)

@@ -92,8 +92,8 @@ class RecordsWatch:
         selection = Selection(
             graph=self._graph, version=self._versions[CANARY], since=now - LOOK_BACK_SECONDS
         )
-        rows = reader.columns(["started_ms"], selection)
-        return float(rows[0][0]) / 1000 if rows else None
+        first = next(reader.walk(selection), None)
+        return None if first is None else first.started_at
 
     def _usual(self, reader: RecordReader, since: float) -> float | None:
         """Return what nine of ten stable turns stayed below before the canary came."""

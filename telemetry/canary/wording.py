@@ -10,6 +10,7 @@ from telemetry.canary.decision import Decision, Finding, Verdict
 from telemetry.compare import wording
 from telemetry.compare.rates import Rate
 from telemetry.compare.window import moment
+from telemetry.facts import finite
 
 EXIT_CODES: Final[dict[Verdict, int]] = {"promote": 0, "roll back": 1, "keep waiting": 3}
 
@@ -85,7 +86,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "unit": finding.measure.unit,
         "stable": _rate(finding.stable),
         "canary": _rate(finding.canary),
-        "difference": None if math.isnan(finding.difference) else finding.difference,
+        "difference": finite(finding.difference),
         "interval": [finding.interval.low, finding.interval.high],
         "log_evidence": {"worse": finding.log_worse, "fine": finding.log_fine},
         "is_worse": finding.is_worse,

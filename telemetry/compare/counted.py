@@ -22,6 +22,8 @@ METRICS: Final = (
     *COUNTERS, *(f"{name}_{part}" for name in HISTOGRAMS for part in ("bucket", "sum")),
 )  # fmt: skip
 """Names of the series that are read, besides `rag_build_info`."""
+WORKED: Final = (names.ANSWERED, names.NO_RESULTS)
+"""Outcome groups of the turns that rewrites are counted of."""
 _SPREAD: Final = 10
 """Points over which the turns of a bucket are spread evenly, as `histogram_quantile` does."""
 
@@ -74,7 +76,6 @@ def measure(gains: Iterable[Gain]) -> tuple[int, dict[str, Rate | Sample]]:
     ended, answered = turns(), turns(names.ANSWERED)
     unsure = counted.total(names.TOPIC_CHECKS, _is_unsure_refusal)
     drifted = counted.total(names.ANSWERED_AFTER_DRIFT)
-    worked = (names.ANSWERED, names.NO_RESULTS)
     measured: dict[str, Rate | Sample] = {
         "no_results": Rate(turns(names.NO_RESULTS, searched=True), turns(searched=True)),
         "off_topic": Rate(turns(names.OFF_TOPIC), ended),
@@ -86,7 +87,7 @@ def measure(gains: Iterable[Gain]) -> tuple[int, dict[str, Rate | Sample]]:
             counted, names.REWRITES, "1", names.LABEL_EFFECT, names.SAME_CHUNKS_AND_SCORES
         ),
         "answered_after_drift": Rate(min(drifted, answered), answered),
-        "rewrites": counts(*counted.buckets(names.REWRITES_PER_TURN, worked)),
+        "rewrites": counts(*counted.buckets(names.REWRITES_PER_TURN, WORKED)),
         "llm_calls": counts(*counted.buckets(names.LLM_CALLS_PER_TURN, names.OUTCOME_GROUPS)),
         "duration": times(counted.buckets(names.TURN_DURATION, names.OUTCOME_GROUPS)[0]),
     }

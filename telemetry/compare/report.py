@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 from rich.console import Console
@@ -15,8 +14,9 @@ from telemetry.compare.comparison import Comparison
 from telemetry.compare.rates import Interval
 from telemetry.compare.side import Side
 from telemetry.compare.verdict import Estimate, Finding
+from telemetry.facts import finite
 
-_STYLES: Final = {"worse": "bold red", "better": "green", "not enough data": "yellow"}
+STYLES: Final = {"worse": "bold red", "better": "green", "not enough data": "yellow"}
 BLAME_COLUMNS: Final = ("part", "points", "95 %", "of the jump", "what was seen")
 
 
@@ -28,7 +28,7 @@ def print_report(comparison: Comparison, console: Console) -> None:
         _print_tables(comparison, console)
     else:
         console.print(Text(nothing))
-    style = _STYLES.get(comparison.verdict, "")
+    style = STYLES.get(comparison.verdict, "")
     console.print(Text(wording.headline(comparison), style=style))
 
 
@@ -36,7 +36,7 @@ def _print_tables(comparison: Comparison, console: Console) -> None:
     table = Table(*wording.COLUMNS, header_style="bold", show_lines=True)
     for finding in comparison.findings:
         row = wording.cells(finding)
-        table.add_row(*map(Text, row[:-1]), Text(row[-1], style=_STYLES.get(finding.verdict, "")))
+        table.add_row(*map(Text, row[:-1]), Text(row[-1], style=STYLES.get(finding.verdict, "")))
     console.print(table)
     if comparison.missing:
         console.print(Text(not_measured(comparison)))
@@ -141,11 +141,11 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "worse": measure.worse,
         "before": _estimate(finding.before),
         "after": _estimate(finding.after),
-        "difference": _number(finding.difference),
+        "difference": finite(finding.difference),
         "interval": _interval(finding.interval),
         "p": finding.p_value,
         "p_adjusted": finding.p_adjusted,
-        "detectable": _number(finding.detectable),
+        "detectable": finite(finding.detectable),
         "verdict": finding.verdict,
         "more_before": finding.more_before,
         "more_after": finding.more_after,
@@ -176,17 +176,13 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
     return {
         "n": estimate.n,
         "hits": estimate.hits,
-        "value": _number(estimate.value),
+        "value": finite(estimate.value),
         "interval": _interval(estimate.interval),
     }
 
 
 def _interval(interval: Interval) -> list[float | None]:
-    return [_number(interval.low), _number(interval.high)]
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return [finite(interval.low), finite(interval.high)]
 
 
 def _span(interval: Interval) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from telemetry.errors import MarkError
-from telemetry.records.database import Row, connect, parse_address
+from telemetry.records.database import Row, parse_address
 from telemetry.records.record import first_id
-from telemetry.records.schema import INSERT_MARK, migrate
+from telemetry.records.schema import INSERT_MARK, open_migrated
 
 MAX_CHARS: Final = 500
 """Of what a mark says; chosen by us: a line of a chart shows less."""
@@ -70,8 +70,7 @@ def put_mark(url: str | Path, mark: Mark) -> None:
         TelemetryError: The store cannot be written.
     """
     row = (mark.id, round(mark.at * 1000), mark.what, " ".join(mark.tags))
-    with contextlib.closing(connect(parse_address(url))) as database:
-        migrate(database)
+    with contextlib.closing(open_migrated(parse_address(url))) as database:
         database.execute(INSERT_MARK, row)
 
 

@@ -17,11 +17,11 @@ from telemetry.errors import (
     RecordsVersionError,
     TelemetryError,
 )
-from telemetry.records.database import Address, Database, Row, connect, parse_address
+from telemetry.records.database import Database, Row, connect, parse_address
 from telemetry.records.marks import Mark
 from telemetry.records.marks import from_row as mark_from_row
 from telemetry.records.record import TurnRecord, first_id
-from telemetry.records.schema import COLUMNS, check, from_row, migrate
+from telemetry.records.schema import COLUMNS, check, from_row, open_migrated
 from telemetry.records.selection import ALL_TURNS, Selection, Where
 
 MAX_PAGE: Final = 1_000
@@ -241,7 +241,7 @@ class RecordReader:
             if error.got > error.expected:
                 raise
             with contextlib.suppress(RecordsUnavailableError):  # not ours to write: said below
-                _bring_up(self.address)
+                open_migrated(self.address).close()
             check(database)
 
     def _forget(self) -> None:
@@ -258,11 +258,6 @@ def open_reader(url: str | Path) -> RecordReader:
         RecordsUrlError: The address is of no known kind, or its driver is not installed.
     """
     return RecordReader(url)
-
-
-def _bring_up(address: Address) -> None:
-    with contextlib.closing(connect(address)) as database:
-        migrate(database)
 
 
 def _column(name: str, also: Collection[str] = ()) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final
 
-from telemetry.errors import RecordsMissingError, RecordsVersionError
-from telemetry.records.database import Database, Row
+from telemetry.errors import RecordsMissingError, RecordsVersionError, TelemetryError
+from telemetry.records.database import Address, Database, Row, connect
 from telemetry.records.record import Attempt, Labels, TurnRecord
 from telemetry.turn import NodeRun
 
@@ -130,6 +130,21 @@ def migrate(database: Database, migrations: Sequence[Sequence[str]] = MIGRATIONS
                 database.execute(statement)
         database.execute("DELETE FROM schema_version")
         database.execute("INSERT INTO schema_version (version) VALUES (?)", (len(migrations),))
+
+
+def open_migrated(address: Address) -> Database:
+    """Open a store to write to it, brought to the newest schema.
+
+    Raises:
+        TelemetryError: It cannot be written, or is newer than this program.
+    """
+    database = connect(address)
+    try:
+        migrate(database)
+    except TelemetryError:
+        database.close()
+        raise
+    return database
 
 
 def check(database: Database) -> None:

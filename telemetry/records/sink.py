@@ -18,9 +18,9 @@ from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker
 from telemetry.content import ContentGate
 from telemetry.errors import RecordsUnavailableError, TelemetryError
 from telemetry.losses import Dropped, Failed, TryAgainError, ignore_drops, ignore_failures
-from telemetry.records.database import Address, Database, connect, parse_address
+from telemetry.records.database import Address, Database, parse_address
 from telemetry.records.record import NO_CONTENT, Found, Labels, first_id, new_id, record_of
-from telemetry.records.schema import INSERT_FINDING, INSERT_TURN, migrate, to_row
+from telemetry.records.schema import INSERT_FINDING, INSERT_TURN, open_migrated, to_row
 from telemetry.turn import Turn
 
 LIMITS: Final = BatchLimits(capacity=5_000, batch_size=500, interval_seconds=0.5)
@@ -150,13 +150,7 @@ class _Writer:
 
     def _open(self) -> Database:
         if self._database is None:
-            database = connect(self._address)
-            try:
-                migrate(database)
-            except TelemetryError:
-                database.close()
-                raise
-            self._database = database
+            self._database = open_migrated(self._address)
         return self._database
 
     def _abandon(self) -> None:
