@@ -42,8 +42,8 @@ def _observation(turn: Turn, record_id: str | None) -> Observation:
         span_id=turn.span_id,
         effects=tuple(retrieval.effect for retrieval in turn.retrievals),
         nodes=tuple(
-            (run.node, run.attempt, run.began, run.seconds)
-            for run in turn.node_runs[:MAX_NODE_RUNS]
+            (node.path, attempt, began - turn.clock, seconds)
+            for node, began, seconds, attempt in turn.in_order[:MAX_NODE_RUNS]
         ),
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import Counter
 
@@ -14,6 +14,9 @@ from telemetry.probe import Probe
 from telemetry.roles import ROUTER
 from telemetry.run_metrics import MAX_NODES
 from telemetry.topology import END_NODE, shown
+
+if TYPE_CHECKING:
+    from telemetry.running import RunningTurn
 
 _REFUSING: Final = (names.REWRITE, names.NO_RESULTS, names.CLARIFY, names.OFF_TOPIC)
 """Roles of the nodes an edge chooses when what it judged was not good enough."""
@@ -40,22 +43,22 @@ class CountedRouter:
     def __call__(self, packets: Sequence[Any], static: bool = False) -> Any:
         """Pass the choice on, then count it."""
         entries = self._write(packets, static)
-        if not static and current_turn() is not None:  # an edit of the state runs routers too
+        turn = None if static else current_turn()  # an edit of the state runs routers too
+        if turn is not None:
             try:
                 for packet in packets:
-                    self._count(packet if isinstance(packet, str) else packet.node)
+                    self._count(turn, packet if isinstance(packet, str) else packet.node)
             except Exception as error:  # noqa: BLE001 - telemetry never breaks a run
                 self._probe.failed("node", error)
         return entries
 
-    def _count(self, chosen: str) -> None:
-        turn = current_turn()
-        if turn is not None and not turn.is_synthetic:
+    def _count(self, turn: RunningTurn, chosen: str) -> None:
+        if not turn.is_synthetic:
             self._child(chosen).inc()
-        if self._is_terminal and chosen != END_NODE:
-            self._take_back()
+        if self._is_terminal and chosen != END_NODE:  # its reply was a draft: the turn goes on
+            turn.book.not_ended_by(self._probe.role(self._router))
         if self._role != names.NONE:
-            self._judge(f"{self._prefix}/{chosen}" if self._prefix else chosen)
+            self._judge(turn, f"{self._prefix}/{chosen}" if self._prefix else chosen)
 
     def _child(self, chosen: str) -> Counter:
         """Return the series of a choice."""
@@ -66,16 +69,7 @@ class CountedRouter:
                 self._children[chosen] = child
         return child
 
-    def _take_back(self) -> None:
-        """Note that the node's reply was a draft: the router sends the turn on."""
-        turn = current_turn()
-        if turn is not None:
-            turn.book.not_ended_by(self._probe.role(self._router))
-
-    def _judge(self, chosen: str) -> None:
-        turn = current_turn()
-        if turn is None:
-            return
+    def _judge(self, turn: RunningTurn, chosen: str) -> None:
         refused = self._probe.role(chosen) in _REFUSING
         if self._role == names.GRADE:
             turn.book.graded(Grades(dict.fromkeys(turn.book.chunk_ids, not refused)))

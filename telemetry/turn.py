@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Protocol, TypeAlias
 
 
@@ -152,12 +153,17 @@ class Turn:
         return len(set(self.terminal_roles)) > 1
 
     @property
+    def in_order(self) -> list[NodeEnd]:
+        """The node executions as they were noted, in the order in which they began."""
+        return sorted(self.executions, key=itemgetter(1))
+
+    @property
     def node_runs(self) -> list[NodeRun]:
         """The node executions, in the order in which they began."""
         return [
             NodeRun(node=node.path, role=node.role, attempt=attempt, began=began - self.clock,
                     seconds=seconds)
-            for node, began, seconds, attempt in sorted(self.executions, key=lambda e: e[1])
+            for node, began, seconds, attempt in self.in_order
         ]  # fmt: skip
 
     @property
