@@ -13,6 +13,20 @@ Z: Final = 3
 checked each minute; at 3 a simulated month had no false page at 0.05 to 50 questions a minute."""
 
 
+WITHOUT_GRAPH: Final = frozenset(
+    {
+        names.FEEDBACK,
+        names.TOKEN_USAGE,
+        names.OPERATION_DURATION,
+        names.TELEMETRY_DROPPED,
+        names.TELEMETRY_ERRORS,
+        names.PROBES,
+        names.PROBE_UNEXPECTED,
+        names.PROBE_DURATION,
+        names.PROBE_LAST_ROUND,
+    }
+)
+"""Metrics of a process, not of one graph in it; a prober is a process of its service's job."""
 _BUILD: Final = (
     names.LABEL_GRAPH, names.LABEL_VERSION, names.LABEL_INDEX, names.LABEL_PROMPT,
     names.LABEL_GRADER, names.LABEL_MODEL,

@@ -80,11 +80,7 @@ class Vanished(Direct):
     def expr(self, settings: Settings) -> str:
         """Return 1 for each service that vanished, whether its target is down or was removed."""
         info, memory = series(settings, names.BUILD_INFO), settings.range(settings.memory)
-        return (
-            f"group by ({settings.by}) (last_over_time({info}[{memory}]))\n"
-            f"unless on ({settings.by}) group by ({settings.by}) ({info})\n"
-            f"or absent_over_time({info}[{memory}])"
-        )
+        return f"{_gone(info, settings)}\nor absent_over_time({info}[{memory}])"
 
     def value(self, settings: Settings) -> str:
         """Return 1 for each service that vanished."""
@@ -96,6 +92,15 @@ class Vanished(Direct):
             f"`{names.BUILD_INFO}` was there in the last {settings.range(settings.memory)} and is "
             "not there now, or nobody exported it in all that time."
         )
+
+
+def _gone(selector: str, settings: Settings) -> str:
+    """Return 1 for each service that had such a series lately and has none now."""
+    memory = settings.range(settings.memory)
+    return (
+        f"group by ({settings.by}) (last_over_time({selector}[{memory}]))\n"
+        f"unless on ({settings.by}) group by ({settings.by}) ({selector})"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,13 +140,9 @@ class ProberGone(Direct):
 
     def expr(self, settings: Settings) -> str:
         """Return 1 for each service whose last prober is gone."""
-        last, memory = series(settings, names.PROBE_LAST_ROUND), settings.range(settings.memory)
+        gone = _gone(series(settings, names.PROBE_LAST_ROUND), settings)
         here = series(settings, names.BUILD_INFO)
-        return (
-            f"group by ({settings.by}) (last_over_time({last}[{memory}]))\n"
-            f"unless on ({settings.by}) group by ({settings.by}) ({last})\n"
-            f"and on ({settings.by}) group by ({settings.by}) ({here})"
-        )
+        return f"{gone}\nand on ({settings.by}) group by ({settings.by}) ({here})"
 
     def value(self, settings: Settings) -> str:
         """Return 1 for each such service."""

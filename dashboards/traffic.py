@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from dashboards.signals import WITHOUT_GRAPH
 from telemetry import names
 
 Rates = Mapping[str, float]
@@ -14,12 +15,9 @@ Rates = Mapping[str, float]
 GRAPH: Final = "support_agent"
 
 
-_OF_NO_GRAPH: Final = ("rag_telemetry_", "rag_probe_")
-
-
 def sample(metric: str, **labels: str) -> str:
     """Return a sample's name with its labels, those of the graph included where it has them."""
-    if metric.startswith("rag_") and not metric.startswith(_OF_NO_GRAPH):
+    if metric.startswith("rag_") and metric not in WITHOUT_GRAPH:
         labels = {names.LABEL_GRAPH: GRAPH, **labels}
     return f"{metric}{{{label_text(labels)}}}"
 
@@ -167,11 +165,12 @@ class Replica:
         keys = dict.fromkeys(key for phase in self.phases for key in (*phase.rates, *phase.gauges))
         target = {"job": self.job, "instance": self.name}
         labels = label_text({**target, **more_labels, **dict(self.labels)})
+        split = {key: key[:-1].partition("{") for key in keys}
         return {
-            f"{key[:-1]}{'' if key.endswith('{}') else ','}{labels}}}": " ".join(
+            f"{name}{{{','.join(filter(None, (own, labels)))}}}": " ".join(
                 _values(self, key, step_minutes)
             )
-            for key in keys
+            for key, (name, _, own) in split.items()
         }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dashboards.settings import Settings
-from dashboards.signals import series
+from dashboards.signals import WITHOUT_GRAPH, series
 from telemetry import names
 
 RATE: Final = "$__rate_interval"
@@ -16,20 +16,6 @@ RANGE: Final = "$__range"
 """The whole time range that the board shows."""
 RULE_GROUPS: Final = 'rule_group=~".*;rag_.*"'
 """Matcher of Prometheus' own metrics on our rule groups; the label is `file;group`."""
-_WITHOUT_GRAPH: Final = frozenset(
-    {
-        names.FEEDBACK,
-        names.TOKEN_USAGE,
-        names.OPERATION_DURATION,
-        names.TELEMETRY_DROPPED,
-        names.TELEMETRY_ERRORS,
-        names.PROBES,
-        names.PROBE_UNEXPECTED,
-        names.PROBE_DURATION,
-        names.PROBE_LAST_ROUND,
-    }
-)
-"""Metrics of a process, not of one graph in it; a prober is a process of its service's job."""
 _PARTS: Final = ("_bucket", "_count", "_sum")
 
 
@@ -63,7 +49,7 @@ class Queries:
     def one(self, metric: str, *matchers: str) -> str:
         """Return the selector of a metric of the service; matchers first, variables last."""
         base = next((metric.removesuffix(p) for p in _PARTS if metric.endswith(p)), metric)
-        graph = "" if base in _WITHOUT_GRAPH else is_chosen(names.LABEL_GRAPH)
+        graph = "" if base in WITHOUT_GRAPH else is_chosen(names.LABEL_GRAPH)
         chosen = (self._services(), is_chosen("instance"), graph)
         return series(self.settings, metric, *matchers, *chosen)
 
