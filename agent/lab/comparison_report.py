@@ -14,7 +14,7 @@ from rich.text import Text
 from agent.lab.comparison import LabComparison, Pair
 from agent.lab.kept import KeptQuestion, KeptRun, Setting
 from telemetry.compare.rates import Interval
-from telemetry.compare.report import STYLES
+from telemetry.compare.report import STYLES, in_markdown
 from telemetry.facts import finite
 
 MOST_LISTED: Final = 20
@@ -40,13 +40,17 @@ def print_comparison(found: LabComparison, console: Console) -> None:
 
 def markdown(found: LabComparison) -> str:
     """Return the comparison for a pull request."""
-    lines = [f"**{_safe(headline(found))}**", "", *(f"- {_safe(line)}" for line in _sides(found))]
+    lines = [
+        f"**{in_markdown(headline(found))}**",
+        "",
+        *(f"- {in_markdown(line)}" for line in _sides(found)),
+    ]
     for title, pairs in _lists(found):
         lines += ["", f"{title}:", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
         lines += [_line(_row(pair)) for pair in pairs[:MOST_LISTED]]
         if len(pairs) > MOST_LISTED:
             lines += ["", f"and {len(pairs) - MOST_LISTED} more"]
-    notes = [f"- {_safe(line)}" for line in _notes(found)]
+    notes = [f"- {in_markdown(line)}" for line in _notes(found)]
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
 
 
@@ -193,10 +197,4 @@ def _span(interval: Interval, scale: float, form: str) -> str:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_safe, cells))} |"
-
-
-def _safe(text: str) -> str:
-    """Return a text that ends no cell and opens no tag; questions and labels are free text."""
-    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
-    return text.replace("|", "\\|")
+    return f"| {' | '.join(map(in_markdown, cells))} |"

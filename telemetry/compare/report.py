@@ -78,8 +78,10 @@ def blame_cells(blame: Blame) -> list[tuple[str, ...]]:
 
 def markdown(comparison: Comparison) -> str:
     """Return the comparison for a pull request."""
-    lines = [f"**{wording.headline(comparison)}**", ""]
-    lines += [f"- {wording.side(side)}" for side in (comparison.before, comparison.after)]
+    lines = [f"**{in_markdown(wording.headline(comparison))}**", ""]
+    lines += [
+        f"- {in_markdown(wording.side(side))}" for side in (comparison.before, comparison.after)
+    ]
     if (nothing := wording.empty(comparison)) is not None:
         return "\n".join([*lines, "", nothing]) + "\n"
     lines += ["", *_grid(wording.COLUMNS, [wording.cells(found) for found in comparison.findings])]
@@ -89,6 +91,12 @@ def markdown(comparison: Comparison) -> str:
         lines += ["", *_grid(BLAME_COLUMNS, blame_cells(comparison.blame)), ""]
         lines += comparison.blame.notes
     return "\n".join(lines) + "\n"
+
+
+def in_markdown(text: str) -> str:
+    """Return a text that ends no cell and opens no tag: marks, labels and questions are free."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    return text.replace("|", "\\|")
 
 
 def _grid(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:

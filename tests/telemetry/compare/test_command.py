@@ -68,6 +68,14 @@ def test_the_last_change_is_the_later_one_of_build_and_mark(
     assert (found["change"]["mark"], found["change"]["at"]) == (mark, since)
 
 
+def test_a_mark_opens_no_tag_in_a_pull_request(store: str, tmp_path: Path) -> None:
+    path = marked(store, tmp_path / "t.db", ("<img src=x> & more", AFTER + 6000))
+    text = run("--records", path, "--markdown", "--measure", "no_results").stdout
+
+    assert "&lt;img src=x> &amp; more" in text
+    assert "<img" not in text
+
+
 def test_around_a_mark_the_sides_are_told_apart_by_time_alone(tmp_path: Path) -> None:
     """The process knows of no change; its index got worse behind its back."""
     records = [
