@@ -19,11 +19,9 @@ def id_and_score(item: Any) -> tuple[str, float | None]:
     """Return the id and the retriever's score of a document, or of a (document, score) pair."""
     if type(item) is dict and type(id_ := item.get("id")) is str:  # this project's chunk
         score = item.get("score")
-        is_short = len(id_) <= ID_BYTES and id_.isascii()
-        return (
-            id_ if is_short else cut(id_, ID_BYTES),
-            score if type(score) is float and isfinite(score) else finite(score),
-        )
+        if len(id_) > ID_BYTES or not id_.isascii():
+            id_ = cut(id_, ID_BYTES)
+        return id_, score if type(score) is float and isfinite(score) else finite(score)
     if isinstance(item, tuple) and len(item) == 2:
         return document_id(item[0]), finite(item[1])
     return document_id(item), document_score(item)

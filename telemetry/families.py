@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.values import MutexValue, ValueClass
 
 from telemetry import names
+from telemetry.distribution import Distribution
 
 BATCH: Final = 16
 """Turns that may wait to be counted. Chosen by us: counting them takes about a millisecond."""
@@ -156,8 +157,11 @@ class MetricSet:
             name: Counter(name, text, labels, registry=None)
             for name, (text, labels) in _COUNTERS.items()
         }
+        # Workers of one replica are scraped through files: nobody asks this process first.
+        is_alone = ValueClass is MutexValue
+        kind = Distribution if is_alone else Histogram
         self.histograms = {
-            name: Histogram(name, text, labels, buckets=buckets, registry=None)
+            name: kind(name, text, labels, buckets=buckets, registry=None)
             for name, (text, labels, buckets) in _HISTOGRAMS.items()
         }
         self.gauges = {
@@ -166,8 +170,7 @@ class MetricSet:
         }
         self._pending: deque[Report] = deque()
         self._counting = threading.Lock()
-        # Workers of one replica are scraped through files: nobody asks this process first.
-        self._batch = 1 if ValueClass is not MutexValue else BATCH
+        self._batch = BATCH if is_alone else 1
         _SETS.add(self)
         for signal in names.SIGNALS:
             self.counters[names.TELEMETRY_DROPPED].labels(signal)
