@@ -103,6 +103,8 @@ class LocalChat(InProcessChat):
     def _check_topic(self, question: str) -> TopicVerdict:
         """Judge the topic; labels of other documents never refuse what these documents answer."""
         view, weights = self.understanding.view(question), self.understanding.weights
+        if not view.match.reading.words:  # nothing to search for; whoever wrote it can be asked
+            return {"classification": "IRRELEVANT", "confidence": "LOW"}
         is_answered = view.answerable >= weights.answerable_logit
         let_all_through = is_answered and not self.understanding.has_labels
         threshold = 0.0 if let_all_through else weights.topic_probability

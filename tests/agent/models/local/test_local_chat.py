@@ -228,6 +228,16 @@ def test_odd_questions_get_a_verdict_on_every_task(handbook_chat: LocalChat, que
     assert rewritten["query"]
 
 
+@pytest.mark.parametrize("question", ["?", "...", "🙂🙂"])
+def test_a_question_without_a_word_is_refused_in_doubt(
+    handbook_chat: LocalChat, question: str
+) -> None:
+    assert handbook_chat.reply("guard", {"question": question}) == {
+        "classification": "IRRELEVANT",
+        "confidence": "LOW",
+    }
+
+
 def test_it_is_a_chat_model_that_counts_words_as_tokens(handbook_chat: LocalChat) -> None:
     request = json.dumps({"task": "guard", "question": "How do I pay?"})
 
