@@ -119,7 +119,11 @@ def _system_problem(error: OSError) -> str:
     return f"cannot read or write: got {found!r}{where}; check the path, its rights and the disk."
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="A DURATION is 30s, 5m or 1h30m (ms, s, m, h, d, w); a number alone is seconds.",
+)
 @click.version_option(package_name="loopscope")
 def main() -> None:
     """Loopscope: a support agent with a bounded rewrite loop, and telemetry for any such loop."""

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from telemetry.doctor import Addresses, SendTurn, examine
+from telemetry.durations import Duration
 from telemetry.endpoints import PROTOCOLS, ExportOptions
 from telemetry.hops import Hop
 
@@ -59,14 +60,18 @@ def _options() -> list[click.Parameter]:
         click.Option(["--otlp-endpoint"], help="Base URL of a collector; else OTEL_* decides."),
         click.Option(["--otlp-protocol"], type=click.Choice(PROTOCOLS), help="How to speak to it."),
         click.Option(
-            ["--timeout"], type=float, default=3.0, show_default=True, help="Seconds a request."
+            ["--timeout"],
+            type=Duration(0, 3_600, min_open=True),
+            default="3s",
+            show_default=True,
+            help="Longest wait for one reply.",
         ),
         click.Option(
             ["--patience"],
-            type=float,
-            default=10.0,
+            type=Duration(0),
+            default="10s",
             show_default=True,
-            help="Seconds that a first scrape or a trace may take.",
+            help="How long a first scrape or a trace may take.",
         ),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
     ]

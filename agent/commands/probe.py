@@ -23,11 +23,11 @@ from agent.probing.known import KnownQuestion, known_questions
 from agent.probing.rounds import Books, Round, rounds
 from agent.settings import Settings
 from agent.traffic.targets import base_address
+from telemetry.durations import Duration
 from telemetry.exposition import MetricsServer, start_metrics_server
-from telemetry.finite import FiniteRange
 from telemetry.probe_metrics import ProbeMetrics
 
-EVERY_SECONDS: Final = 300.0
+EVERY: Final = "5m"
 """Chosen by us: a regression is told within ten minutes, for five questions 288 times a day."""
 PORT: Final = 9465
 """Chosen by us: the one after that of OpenTelemetry's exporter."""
@@ -38,18 +38,18 @@ PORT: Final = 9465
 @click.option("--golden", metavar="FILE", help="Golden set; default: that of the handbook.")
 @click.option(
     "--every",
-    type=FiniteRange(0, min_open=True),
-    default=EVERY_SECONDS,
+    type=Duration(0, min_open=True),
+    default=EVERY,
     show_default=True,
-    help="Seconds from one round to the next.",
+    help="From one round to the next.",
 )
 @click.option("--rounds", type=click.IntRange(1), help="Default: until it is stopped.")
 @click.option(
     "--timeout",
-    type=FiniteRange(0, min_open=True),
-    default=60.0,
+    type=Duration(0, min_open=True),
+    default="1m",
     show_default=True,
-    help="Seconds that a reply may take.",
+    help="Longest wait for a reply.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of /metrics.")
 @click.option(

@@ -26,6 +26,7 @@ from agent.traffic.mix import DEFAULT_MIX, read_mix
 from agent.traffic.report import print_tally
 from agent.traffic.tally import Tally
 from agent.traffic.targets import HttpTarget, InProcessTarget
+from telemetry.durations import Duration
 from telemetry.finite import FiniteRange
 
 MAX_RATE = 1_000.0
@@ -52,8 +53,8 @@ MAX_RATE = 1_000.0
 )
 @click.option(
     "--duration",
-    type=FiniteRange(0, min_open=True),
-    help="Seconds; default: until it is stopped.",
+    type=Duration(0, min_open=True),
+    help="How long, such as 10m; default: until it is stopped.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of questions and times.")
 @click.option(

@@ -17,13 +17,14 @@ from telemetry.canary.measures import BY_NAME, MEASURES
 from telemetry.canary.watching import Pace, watch
 from telemetry.canary.wording import as_json, line
 from telemetry.compare.options import refuse_two_sources, source_options
-from telemetry.compare.window import moment, read_duration, read_time
+from telemetry.compare.window import moment, read_time
+from telemetry.durations import Duration
 from telemetry.errors import CompareInputError
 from telemetry.finite import FiniteRange
 
 INTERRUPTED: Final = 130
 """As a shell tells it: 1 would mean roll back."""
-LEAST_SECONDS: Final = 1.0
+LEAST_SECONDS: Final = 1
 """Between looks; there is news every ten seconds."""
 
 
@@ -38,13 +39,18 @@ LEAST_SECONDS: Final = 1.0
     "the last day.",
 )
 @click.option(
-    "--every", default="60s", show_default=True, metavar="DURATION", help="Time between looks."
+    "--every",
+    type=Duration(LEAST_SECONDS),
+    default="60s",
+    show_default=True,
+    help="Time between looks.",
 )
 @click.option(
     "--at-most",
+    "at_most_seconds",
+    type=Duration(0),
     default="2h",
     show_default=True,
-    metavar="DURATION",
     help="Give up undecided after this time.",
 )
 @click.option("--once", is_flag=True, help="Look once.")
@@ -59,10 +65,9 @@ LEAST_SECONDS: Final = 1.0
 @click.option(
     "--slow",
     "slow_seconds",
-    type=FiniteRange(0, min_open=True),
-    metavar="SECONDS",
-    help="A longer turn is slow; default: what nine of ten stable turns stayed below in the hour "
-    "before.",
+    type=Duration(0, min_open=True),
+    help="A longer turn is slow, such as 10s; default: what nine of ten stable turns stayed below "
+    "in the hour before.",
 )
 @click.option(
     "--measure",
@@ -81,8 +86,8 @@ def canary(
     graph: str | None,
     job: str | None,
     since: str | None,
-    every: str,
-    at_most: str,
+    every: float,
+    at_most_seconds: float,
     once: bool,
     worse_by: float,
     slow_seconds: float | None,
@@ -108,7 +113,7 @@ def canary(
             prometheus_url or "", graph, job, versions, since=began, slow_seconds=slow_seconds
         )
     measures = tuple(measure for measure in MEASURES if not chosen or measure.name in chosen)
-    pace = _pace(every, "0" if once else at_most)
+    pace = Pace(every_seconds=every, at_most_seconds=0 if once else at_most_seconds)
     try:
         sys.exit(
             watch(
@@ -119,15 +124,6 @@ def canary(
         )
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-
-
-def _pace(every: str, at_most: str) -> Pace:
-    every_seconds = read_duration("--every", every)
-    if every_seconds < LEAST_SECONDS:
-        raise CompareInputError(
-            "--every", every, f"at least {LEAST_SECONDS:g}s", "Write for example 60s."
-        )
-    return Pace(every_seconds=every_seconds, at_most_seconds=read_duration("--at-most", at_most))
 
 
 def _tell(now: float, found: Decision | str, versions: Versions, *, wants_json: bool) -> None:

@@ -23,7 +23,8 @@ from telemetry.compare.counters import Counters, Gain, Series
 from telemetry.compare.from_prometheus import LOOK_BACK, PrometheusSource, is_meant, slices
 from telemetry.compare.rates import Rate
 from telemetry.compare.verdict import FEWEST
-from telemetry.compare.window import Window, read_duration
+from telemetry.compare.window import Window
+from telemetry.durations import seconds
 from telemetry.errors import CompareInputError
 
 _STEP_SECONDS: Final = 15
@@ -75,7 +76,7 @@ class PrometheusWatch:
     def read(self, now: float) -> Rollout:
         """Read on, as `Source` says."""
         if self._source is None:
-            past = now - read_duration("look back", LOOK_BACK)
+            past = now - seconds(LOOK_BACK)
             self._source = PrometheusSource.of(*self._named, past, now)
         if self._tally is None:
             self._tally = self._begin(self._source, now)

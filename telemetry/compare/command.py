@@ -18,7 +18,8 @@ from telemetry.compare.measures import BY_NAME, MEASURES, Measure
 from telemetry.compare.options import readable, refuse_two_sources, source_options
 from telemetry.compare.page import page
 from telemetry.compare.report import as_json, markdown, print_report
-from telemetry.compare.window import Window, read_duration, read_window, refuse_overlap
+from telemetry.compare.window import Window, read_window, refuse_overlap
+from telemetry.durations import Duration
 from telemetry.errors import CompareInputError, NothingComparedError
 from telemetry.records import open_reader
 
@@ -35,17 +36,17 @@ from telemetry.records import open_reader
 @click.option("--after", multiple=True, metavar="TERM", help="As --before.")
 @click.option(
     "--guard",
+    type=Duration(0),
     default="1m",
     show_default=True,
-    metavar="DURATION",
     help="Left out on both sides of the change.",
 )
 @click.option(
     "--window",
     "length",
+    type=Duration(0, min_open=True),
     default="1d",
     show_default=True,
-    metavar="DURATION",
     help="Longest side around the last change, when no sides are named.",
 )
 @click.option(
@@ -71,8 +72,8 @@ def compare(
     after: tuple[str, ...],
     graph: str | None,
     job: str | None,
-    guard: str,
-    length: str,
+    guard: float,
+    length: float,
     chosen: tuple[str, ...],
     wants_json: bool,
     wants_markdown: bool,
@@ -88,16 +89,15 @@ def compare(
     if wants_json and wants_markdown:
         raise CompareInputError("--json", "--markdown too", "one of them", "Leave one out.")
     sides = _read_sides(before, after)
-    margins = (read_duration("--guard", guard), read_duration("--window", length))
     measures = tuple(measure for measure in MEASURES if not chosen or measure.name in chosen)
     if records_url is not None:
         source = records_url
-        found = readable(lambda: _from_records(source, sides, graph, margins, measures))
+        found = readable(lambda: _from_records(source, sides, graph, (guard, length), measures))
     else:
         url = prometheus_url or ""
         found = readable(
             lambda: compare_prometheus(
-                url, sides, graph=graph, job=job, margins=margins, measures=measures
+                url, sides, graph=graph, job=job, margins=(guard, length), measures=measures
             )
         )
     if html is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from telemetry import names
+from telemetry import durations, names
 from telemetry.compare.change import Change
 from telemetry.errors import CompareInputError
 
@@ -20,8 +20,6 @@ LABELS: Final = (
 """Labels of the build by which a side can be chosen, those of `rag_build_info`."""
 _EXAMPLES: Final = "Write for example version=1.4, 2h..1h or 2026-05-01T10:00..2026-05-01T12:00."
 _TIMES: Final = "Write for example 2h or 2026-05-01T10:00."
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,29 +82,13 @@ def read_time(side: str, text: str, now: float) -> float:
     Raises:
         CompareInputError: It is neither.
     """
-    if found := _DURATION.fullmatch(text):
-        return now - float(found[1]) * _SECONDS[found[2]]
+    with suppress(ValueError):
+        return now - durations.seconds(text)
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise CompareInputError(f"--{side}", text, "a moment or a duration ago", _TIMES) from None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-
-
-def read_duration(option: str, text: str) -> float:
-    """Return seconds.
-
-    Raises:
-        CompareInputError: It is no duration.
-    """
-    found = _DURATION.fullmatch(text)
-    if text == "0":
-        return 0.0
-    if not found:
-        raise CompareInputError(
-            option, text, "a number with s, m, h, d or w", "Write for example 90s or 6h."
-        )
-    return float(found[1]) * _SECONDS[found[2]]
 
 
 def around(change: Change, guard: float, length: float, now: float) -> tuple[Window, Window]:

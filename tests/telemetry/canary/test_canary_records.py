@@ -135,7 +135,7 @@ def test_a_stable_version_that_is_not_there_is_refused(tmp_path: Path) -> None:
         pytest.param([], 2, "source: got 'neither'", id="no-source"),
         pytest.param(["--records", "x", "--prometheus", "y"], 2, "got 'both'", id="two-sources"),
         pytest.param(["--records", "x", "--canary", "1"], 2, "another version", id="one-version"),
-        pytest.param(["--records", "x", "--every", "0"], 2, "--every: got '0'", id="no-pause"),
+        pytest.param(["--records", "x", "--every", "0"], 2, "'--every': 0.0", id="no-pause"),
         pytest.param(["--records", "x", "--at-most", "soon"], 2, "--at-most", id="no-duration"),
         pytest.param(["--records", "x", "--since", "then"], 2, "--since", id="no-time"),
         pytest.param(["--records", "x", "--worse-by", "1"], 2, "--worse-by", id="negligible"),

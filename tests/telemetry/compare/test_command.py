@@ -150,7 +150,6 @@ def test_an_empty_side_is_said_in_a_line_in_place_of_the_tables(
             "--html: got 'No such file or directory'",
             id="a-page-that-cannot-be-written",
         ),
-        pytest.param(["--records", "{store}", "--guard", "soon"], 2, "--guard", id="no-duration"),
     ],
 )
 def test_bad_input_says_what_to_do(
