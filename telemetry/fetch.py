@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+TIMEOUT_SECONDS: Final = 10.0
+"""Longest wait for a reply where nothing else is said. Chosen by us: what a person or a step of a
+pipeline waits before it wants to know."""
 MAX_BYTES: Final = 8_000_000
 """Bytes read of a reply at most. Chosen by us: a replica's metrics are 100 kB."""
 
@@ -53,11 +57,17 @@ class Reply:
 def fetch(
     url: str,
     *,
-    timeout_seconds: float,
+    timeout_seconds: float = TIMEOUT_SECONDS,
     headers: Mapping[str, str] | None = None,
     body: bytes | None = None,
 ) -> Reply:
     """GET a URL, or POST a body to it.
+
+    Args:
+        url: Of http or https.
+        timeout_seconds: Longest silence of the server, and of its body as a whole.
+        headers: Of the request.
+        body: What is posted; None for a GET.
 
     Raises:
         FetchError: It is no http URL, nobody answers, or the status is not 200.
@@ -69,12 +79,13 @@ def fetch(
             f"Write http://{url.rpartition('//')[2]}.",
         )
     request = urllib.request.Request(url, body, dict(headers or {}))
+    deadline = time.monotonic() + timeout_seconds
     try:
         with urllib.request.urlopen(request, timeout=timeout_seconds) as reply:
             return Reply(
                 url=reply.url,
                 content_type=reply.headers.get("Content-Type", ""),
-                text=reply.read(MAX_BYTES).decode("utf-8", "replace"),
+                text=_body(reply, deadline).decode("utf-8", "replace"),
             )
     except urllib.error.HTTPError as error:
         with error:
@@ -84,9 +95,25 @@ def fetch(
                 error.code,
             ) from error
     except (OSError, HTTPException, ValueError) as error:
-        raise FetchError(*_explained(parts.netloc, error)) from error
+        raise FetchError(*_explained(parts.netloc, error, timeout_seconds)) from error
 
 
+def _body(reply: HTTPResponse, deadline: float) -> bytes:
+    """Return the body; a server that sends it bit by bit holds nobody for longer than a silent one.
+
+    Raises:
+        TimeoutError: The deadline is over.
+    """
+    parts, size = list[bytes](), 0
+    while size < MAX_BYTES and (part := reply.read1(_PART_BYTES)):
+        parts.append(part)
+        size += len(part)
+        if time.monotonic() > deadline:
+            raise TimeoutError
+    return b"".join(parts)[:MAX_BYTES]
+
+
+_PART_BYTES: Final = 65_536
 _LOG: Final = "Look into the log of that server."
 _FIXES: Final = {
     401: "It wants a key: open it for this machine, or go through its proxy.",
@@ -95,12 +122,15 @@ _FIXES: Final = {
 }
 
 
-def _explained(netloc: str, error: Exception) -> tuple[str, str]:
+def _explained(netloc: str, error: Exception, timeout_seconds: float) -> tuple[str, str]:
     cause = getattr(error, "reason", error)
     if isinstance(cause, ConnectionRefusedError):
         return f"nobody listens at {netloc}", "Start it, or correct host and port."
     if isinstance(cause, TimeoutError | socket.timeout):
-        return f"{netloc} does not answer in time", "Check the network and that it is alive."
+        return (
+            f"{netloc} gave no answer within {timeout_seconds:g} s",
+            "Check the network, and that it is alive and not overloaded.",
+        )
     if isinstance(cause, socket.gaierror):
         return f"the host of {netloc} is unknown", "Correct the host name."
     if isinstance(cause, ssl.SSLError):

@@ -18,6 +18,8 @@ from agent.traffic.load import MAX_IN_FLIGHT, NoReplyError
 
 TIMEOUT_SECONDS: Final = 120.0
 """Longest wait for one reply: the last bucket of the turn's duration."""
+READY_SECONDS: Final = 10.0
+"""Longest wait for the word that a service is ready, which takes it no turn; chosen by us."""
 
 
 class HttpTarget:
@@ -56,7 +58,9 @@ class HttpTarget:
             TargetError: It does not answer, or not as ours does.
         """
         try:
-            reply = await self._client.get(f"{self._url}/readyz")
+            reply = await self._client.get(f"{self._url}/readyz", timeout=READY_SECONDS)
+        except httpx.TimeoutException as error:
+            raise TargetError(self._url, f"no answer within {READY_SECONDS:g} s") from error
         except httpx.HTTPError as error:
             raise TargetError(self._url, f"{type(error).__name__}: {error}") from error
         if reply.status_code != httpx.codes.OK:

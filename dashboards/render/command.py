@@ -16,7 +16,7 @@ from dashboards.render.board import Board, load_board, read_board
 from dashboards.render.draw import draw
 from dashboards.render.page import Theme
 from dashboards.render.picture import take_picture
-from dashboards.render.source import Prometheus
+from dashboards.render.source import TIMEOUT_SECONDS, Prometheus
 from dashboards.render.span import moment
 from dashboards.settings import Settings, load_settings
 
@@ -50,6 +50,13 @@ DEFAULT_BOARD: Final = "overview"
 )
 @click.option("--theme", type=click.Choice(get_args(Theme)), default="auto", show_default=True)
 @click.option(
+    "--timeout",
+    default=durations.text(TIMEOUT_SECONDS),
+    show_default=True,
+    metavar="DURATION",
+    help="Longest wait for one reply of Prometheus, at most 1h.",
+)
+@click.option(
     "--width", type=click.IntRange(320, 4000), default=1440, show_default=True, help="Of a picture."
 )
 def render(
@@ -63,6 +70,7 @@ def render(
     limits: tuple[str, ...],
     out: Path | None,
     theme: Theme,
+    timeout: str,
     width: int,
 ) -> None:
     """Draw a board from a live Prometheus as one HTML page or PNG, without Grafana."""
@@ -74,9 +82,8 @@ def render(
             raise RangeError(f"--range {length} with --from {start}", "one of the two")
         start = str(moment(end, time.time()) - durations.seconds(length))
     out = out or Path(f"{board.uid}.html")
-    html = draw(
-        board, Prometheus(url=url), start=start, end=end, limits=_limits(limits), theme=theme
-    )
+    server = Prometheus(url=url, timeout_seconds=min(durations.seconds(timeout), 3_600))
+    html = draw(board, server, start=start, end=end, limits=_limits(limits), theme=theme)
     if out.suffix == ".png":
         take_picture(html, out, width=width)
     else:

@@ -8,12 +8,14 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any, Final
 
 from dashboards import durations
 from dashboards.errors import PrometheusError
 
-TIMEOUT_SECONDS: Final = 30.0
+TIMEOUT_SECONDS: Final = 10.0
+"""Longest wait for one reply; chosen by us, as for the other commands that ask Prometheus."""
 DEFAULT_SCRAPE_SECONDS: Final = 15.0
 """Assumed when Prometheus does not tell: Grafana's own default."""
 
@@ -42,9 +44,11 @@ class Prometheus:
 
     Args:
         url: Base URL, up to and without `/api`.
+        timeout_seconds: Limit of each request.
     """
 
     url: str
+    timeout_seconds: float = TIMEOUT_SECONDS
 
     def instant(self, expr: str, time: float) -> list[Sampled]:
         """Return the series at a moment."""
@@ -106,14 +110,17 @@ class Prometheus:
             else urllib.request.Request(f"{url}?{body}" if body else url)
         )
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply:
+            with urllib.request.urlopen(request, timeout=self.timeout_seconds) as reply:
                 return json.load(reply)["data"]
         except urllib.error.HTTPError as error:
             said = error.read().decode(errors="replace")
             raise PrometheusError(self.url, _reason(said), parameters.get("query")) from error
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
             cause = getattr(error, "reason", error)
-            raise PrometheusError(self.url, f"{type(cause).__name__}: {cause}", None) from error
+            told = f"{type(cause).__name__}: {cause}"
+            if isinstance(cause, TimeoutError):
+                told = f"none within {self.timeout_seconds:g} s"
+            raise PrometheusError(self.url, told, None) from error
 
 
 def _vector(found: Any) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from telemetry.compare.window import moment, read_time
 from telemetry.durations import Duration
 from telemetry.errors import CompareInputError
 from telemetry.finite import FiniteRange
+from telemetry.prometheus_api import Prometheus
 
 INTERRUPTED: Final = 130
 """As a shell tells it: 1 would mean roll back."""
@@ -82,7 +83,7 @@ def canary(
     stable: str,
     newer: str,
     records_url: str | None,
-    prometheus_url: str | None,
+    prometheus: Prometheus | None,
     graph: str | None,
     job: str | None,
     since: str | None,
@@ -103,14 +104,15 @@ def canary(
     versions = (stable, newer)
     if stable == newer:
         raise CompareInputError("--canary", newer, "another version than --stable", "Name both.")
-    refuse_two_sources(records_url, prometheus_url)
+    refuse_two_sources(records_url, prometheus)
     began = None if since is None else read_time("since", since, time.time())
     source: Source
     if records_url is not None:
         source = RecordsWatch(records_url, graph, versions, since=began, slow_seconds=slow_seconds)
     else:
+        assert prometheus is not None
         source = PrometheusWatch(
-            prometheus_url or "", graph, job, versions, since=began, slow_seconds=slow_seconds
+            prometheus, graph, job, versions, since=began, slow_seconds=slow_seconds
         )
     measures = tuple(measure for measure in MEASURES if not chosen or measure.name in chosen)
     pace = Pace(every_seconds=every, at_most_seconds=0 if once else at_most_seconds)

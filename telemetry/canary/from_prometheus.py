@@ -26,6 +26,7 @@ from telemetry.compare.verdict import FEWEST
 from telemetry.compare.window import Window
 from telemetry.durations import seconds
 from telemetry.errors import CompareInputError
+from telemetry.prometheus_api import Prometheus
 
 _STEP_SECONDS: Final = 15
 """How exactly the first turn of a version is looked for."""
@@ -37,7 +38,7 @@ class PrometheusWatch:
     """Reads the counters of both versions, look by look; each sample is fetched once.
 
     Args:
-        url: Base URL.
+        server: Who is asked.
         graph: Which graph; None for the only one.
         job: Which job; None for the only one.
         versions: The stable version and the canary's.
@@ -51,7 +52,7 @@ class PrometheusWatch:
 
     def __init__(
         self,
-        url: str,
+        server: Prometheus,
         graph: str | None,
         job: str | None,
         versions: Versions,
@@ -64,7 +65,7 @@ class PrometheusWatch:
             raise CompareInputError(
                 "--slow", slow_seconds, f"one of {edges}", "Counters know no other durations."
             )
-        self._named = (url, graph, job)
+        self._named = (server, graph, job)
         self._sides = tuple(Window(labels={names.LABEL_VERSION: one}) for one in versions)
         self._versions, self._since, self._slow = versions, since, slow_seconds
         self._source: PrometheusSource | None = None

@@ -21,6 +21,7 @@ from telemetry.compare.report import as_json, markdown, print_report
 from telemetry.compare.window import Window, read_window, refuse_overlap
 from telemetry.durations import Duration
 from telemetry.errors import CompareInputError, NothingComparedError
+from telemetry.prometheus_api import Prometheus
 from telemetry.records import open_reader
 
 
@@ -67,7 +68,7 @@ from telemetry.records import open_reader
 def compare(
     *,
     records_url: str | None,
-    prometheus_url: str | None,
+    prometheus: Prometheus | None,
     before: tuple[str, ...],
     after: tuple[str, ...],
     graph: str | None,
@@ -85,7 +86,7 @@ def compare(
     mark when that is later. Exit codes: 0 fine, 1 worse, 3 not enough data, 2 wrong usage, 4 the
     data cannot be read.
     """
-    _refuse_contradictions(records_url, prometheus_url, before, after)
+    _refuse_contradictions(records_url, prometheus, before, after)
     if wants_json and wants_markdown:
         raise CompareInputError("--json", "--markdown too", "one of them", "Leave one out.")
     sides = _read_sides(before, after)
@@ -94,10 +95,11 @@ def compare(
         source = records_url
         found = readable(lambda: _from_records(source, sides, graph, (guard, length), measures))
     else:
-        url = prometheus_url or ""
+        assert prometheus is not None
+        server = prometheus
         found = readable(
             lambda: compare_prometheus(
-                url, sides, graph=graph, job=job, margins=(guard, length), measures=measures
+                server, sides, graph=graph, job=job, margins=(guard, length), measures=measures
             )
         )
     if html is not None:
@@ -118,11 +120,11 @@ def _write(path: Path, text: str) -> None:
 
 def _refuse_contradictions(
     records_url: str | None,
-    prometheus_url: str | None,
+    prometheus: Prometheus | None,
     before: tuple[str, ...],
     after: tuple[str, ...],
 ) -> None:
-    refuse_two_sources(records_url, prometheus_url)
+    refuse_two_sources(records_url, prometheus)
     if bool(before) != bool(after):
         missing = "--after" if before else "--before"
         raise CompareInputError(

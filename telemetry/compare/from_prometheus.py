@@ -20,6 +20,7 @@ from telemetry.compare.prometheus_replies import Found, instant, labels_of_serie
 from telemetry.compare.side import Side
 from telemetry.compare.window import LABELS, Window, around
 from telemetry.errors import CompareInputError, NoChangeError
+from telemetry.prometheus_api import Prometheus
 
 SLICE_SECONDS: Final = 600.0
 """Samples fetched at once; chosen by us: 20 replicas scraped each 15 s are then about 3 MB."""
@@ -35,13 +36,18 @@ Samples = dict[Series, list[tuple[float, float]]]
 class PrometheusSource:
     """The series of one graph of one job."""
 
-    url: str
+    server: Prometheus
     graph: str
     job: str
 
     @classmethod
     def of(
-        cls, url: str, graph: str | None, job: str | None, since: float, until: float
+        cls,
+        server: Prometheus,
+        graph: str | None,
+        job: str | None,
+        since: float,
+        until: float,
     ) -> PrometheusSource:
         """Return the source; graph and job need not be named when there is only one.
 
@@ -49,13 +55,12 @@ class PrometheusSource:
             CompareInputError: There are several, or none of that name.
             FetchError: Prometheus does not answer.
         """
-        base = url.rstrip("/")
-        known = labels_of_series(base, names.BUILD_INFO, since, until)
+        known = labels_of_series(server, names.BUILD_INFO, since, until)
         picked = {
             "graph": _only("--graph", graph, {found.get("graph", "") for found in known}),
             "job": _only("--job", job, {found.get("job", "") for found in known}),
         }
-        return cls(url=base, **picked)
+        return cls(server=server, **picked)
 
     def builds(self, since: float, until: float) -> Samples:
         """Return the raw samples of `rag_build_info`."""
@@ -98,11 +103,11 @@ class PrometheusSource:
 
     def query(self, expression: str, at: float) -> list[Found]:
         """Return what an instant query gives."""
-        return instant(self.url, expression, at)
+        return instant(self.server, expression, at)
 
 
 def compare_prometheus(
-    url: str,
+    server: Prometheus,
     sides: tuple[Window, Window] | None,
     *,
     graph: str | None,
@@ -113,7 +118,7 @@ def compare_prometheus(
     """Compare two sides of what Prometheus holds.
 
     Args:
-        url: Base URL.
+        server: Who is asked.
         sides: Which turns; None for around the last change.
         graph: Which graph; None for the only one.
         job: Which job; None for the only one.
@@ -128,7 +133,7 @@ def compare_prometheus(
     guard, length = margins
     now = time.time()
     since, until = _hull(sides, now, length)
-    source = PrometheusSource.of(url, graph, job, since, until)
+    source = PrometheusSource.of(server, graph, job, since, until)
     change = None
     if sides is None or any(side.labels for side in sides):
         builds = source.builds(since, until)

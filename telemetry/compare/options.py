@@ -9,17 +9,20 @@ from typing import Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
+from telemetry.durations import Duration
 from telemetry.errors import CompareInputError, NothingComparedError, TelemetryError
-from telemetry.fetch import FetchError
+from telemetry.fetch import TIMEOUT_SECONDS, FetchError
+from telemetry.prometheus_api import Prometheus
 
 _Found = TypeVar("_Found")
 _SOURCES: Final = ("records_url", "prometheus_url")
 
 
 def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--records`, `--prometheus`, `--graph` and `--job`.
+    """Add `--records`, `--prometheus`, `--timeout`, `--graph` and `--job`.
 
-    A source that is named on the command line takes the place of one that a variable names.
+    The command gets `records_url`, and the server of `--prometheus` as `prometheus`. A source that
+    is named on the command line takes the place of one that a variable names.
     """
 
     @functools.wraps(command)
@@ -33,7 +36,9 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in _SOURCES:
             if typed and name not in typed:
                 given[name] = None
-        return command(**given)
+        url, seconds = given.pop("prometheus_url"), given.pop("timeout_seconds")
+        server = None if url is None else Prometheus(url=url, timeout_seconds=seconds)
+        return command(prometheus=server, **given)
 
     for option in reversed(
         (
@@ -53,6 +58,14 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 metavar="URL",
                 help="Read counters.",
             ),
+            click.option(
+                "--timeout",
+                "timeout_seconds",
+                type=Duration(0, 3_600, min_open=True),
+                default=f"{TIMEOUT_SECONDS:g}s",
+                show_default=True,
+                help="Longest wait for one reply of Prometheus.",
+            ),
             click.option("--graph", help="Which graph; needed when there are several."),
             click.option("--job", help="Which job of Prometheus; needed when there are several."),
         )
@@ -61,13 +74,13 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_source
 
 
-def refuse_two_sources(records_url: str | None, prometheus_url: str | None) -> None:
+def refuse_two_sources(records_url: str | None, prometheus: Prometheus | None) -> None:
     """Make sure that there is one source.
 
     Raises:
         CompareInputError: There is none, or there are two.
     """
-    if (records_url is None) == (prometheus_url is None):
+    if (records_url is None) == (prometheus is None):
         got = "neither" if records_url is None else "both"
         raise CompareInputError(
             "source",

@@ -1,18 +1,13 @@
-"""What Prometheus answers, taken apart; what something else answers there never passes for data."""
+"""What Prometheus answers to questions for series and samples, taken apart."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any
 from urllib.parse import urlencode
 
-from telemetry.fetch import FetchError, fetch
-
-TIMEOUT_SECONDS: Final = 30.0
-
-T = TypeVar("T")
+from telemetry.prometheus_api import Prometheus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +19,13 @@ class Found:
     """(Unix time, value), oldest first; of an instant vector there is one."""
 
 
-def labels_of_series(url: str, name: str, since: float, until: float) -> list[dict[str, str]]:
+def labels_of_series(
+    server: Prometheus, name: str, since: float, until: float
+) -> list[dict[str, str]]:
     """Return the labels of every series of a metric.
 
     Args:
-        url: Base URL.
+        server: Who is asked.
         name: The metric.
         since: Unix time, seconds; series with samples from then on.
         until: Unix time, seconds; and up to then.
@@ -37,14 +34,14 @@ def labels_of_series(url: str, name: str, since: float, until: float) -> list[di
         FetchError: Prometheus does not answer.
     """
     query = urlencode({"match[]": name, "start": since, "end": until})
-    return _read(f"{url}/api/v1/series?{query}", lambda data: [_labels(one) for one in data])
+    return server.read(f"series?{query}", lambda data: [_labels(one) for one in data])
 
 
-def instant(url: str, expression: str, at: float) -> list[Found]:
+def instant(server: Prometheus, expression: str, at: float) -> list[Found]:
     """Return what an instant query gives.
 
     Args:
-        url: Base URL.
+        server: Who is asked.
         expression: PromQL of an instant or a range vector.
         at: Unix time, seconds.
 
@@ -52,20 +49,7 @@ def instant(url: str, expression: str, at: float) -> list[Found]:
         FetchError: Prometheus does not answer.
     """
     query = urlencode({"query": expression, "time": f"{at:.3f}"})
-    return _read(
-        f"{url}/api/v1/query?{query}", lambda data: [_found(one) for one in data["result"]]
-    )
-
-
-def _read(url: str, take: Callable[[Any], T]) -> T:
-    body = fetch(url, timeout_seconds=TIMEOUT_SECONDS).json()
-    try:
-        return take(body["data"])
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise FetchError(
-            f"{url} is not answered as by Prometheus",
-            "Something else answers at that address: give the base URL of Prometheus.",
-        ) from error
+    return server.read(f"query?{query}", lambda data: [_found(one) for one in data["result"]])
 
 
 def _labels(one: Any) -> dict[str, str]:

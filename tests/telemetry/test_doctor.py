@@ -117,7 +117,7 @@ METRICS_TROUBLES: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "nobody-listens": (
         closed_port, "/metrics", "nobody listens at 127.0.0.1", "Start it, or correct"
     ),
-    "no-answer": (black_hole, "/metrics", "does not answer in time", "Check the network"),
+    "no-answer": (black_hole, "/metrics", "gave no answer within 0.5 s", "Check the network"),
     "wrong-path": (
         lambda: answering({}), "/metric", "/metric answered 404 Not Found", "The path is wrong"
     ),

@@ -13,7 +13,8 @@ from dashboards import durations as durations_of_the_guide
 from telemetry.durations import Duration, seconds
 
 ARE_TIMES = {
-    "canary --at-most", "canary --every", "canary --slow", "compare --guard", "compare --window",
+    "canary --at-most", "canary --every", "canary --slow", "canary --timeout", "compare --guard",
+    "compare --timeout", "compare --window",
     "doctor --patience", "doctor --timeout", "probe --every", "probe --timeout",
     "traffic --duration",
 }  # fmt: skip

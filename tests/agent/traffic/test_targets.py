@@ -60,6 +60,7 @@ async def test_no_reply_has_a_kind(
     [
         pytest.param(refuses, "ConnectError: refused", id="nobody-listens"),
         pytest.param(lambda _: httpx.Response(404), "/readyz answered 404", id="another-server"),
+        pytest.param(hangs, "no answer within 10 s; expected", id="one-that-says-nothing"),
     ],
 )
 async def test_an_address_without_our_service_is_refused_at_the_start(

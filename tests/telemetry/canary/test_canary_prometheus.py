@@ -25,6 +25,7 @@ from telemetry.compare.rates import Rate
 from telemetry.errors import CompareInputError
 from telemetry.families import metric_set
 from telemetry.fetch import FetchError
+from telemetry.prometheus_api import Prometheus
 from telemetry.turn_metrics import TurnMetrics
 
 STEP = 30
@@ -101,7 +102,7 @@ def url(tmp_path_factory: pytest.TempPathFactory, replicas: list[Replica]) -> It
 
 
 def watcher(url: str, **options: float) -> PrometheusWatch:
-    return PrometheusWatch(url, None, None, ("1", "2"), **options)
+    return PrometheusWatch(Prometheus(url=url), None, None, ("1", "2"), **options)
 
 
 @pytest.mark.servers
@@ -167,7 +168,7 @@ def test_before_it_was_scraped_the_canary_is_waited_for(url: str) -> None:
 @pytest.mark.servers
 def test_a_stable_version_that_was_never_scraped_is_refused(url: str) -> None:
     with pytest.raises(CompareInputError, match=r"--stable: got '7', expected one of \['1', '2'\]"):
-        PrometheusWatch(url, None, None, ("7", "2")).read(NOW)
+        PrometheusWatch(Prometheus(url=url), None, None, ("7", "2")).read(NOW)
 
 
 @pytest.mark.servers

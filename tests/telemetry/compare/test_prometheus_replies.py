@@ -15,6 +15,7 @@ from telemetry.canary.command import canary
 from telemetry.compare.command import compare
 from telemetry.compare.prometheus_replies import Found, instant, labels_of_series
 from telemetry.fetch import FetchError
+from telemetry.prometheus_api import Prometheus
 
 SERIES = [{"__name__": "rag_build_info", "graph": "g", "job": "j"}]
 
@@ -82,7 +83,7 @@ STRANGE = [
 def test_strange_series_are_no_series(stand: Stand, body: Any) -> None:
     stand.series = body
     with pytest.raises(FetchError, match="not answered as by Prometheus"):
-        labels_of_series(stand.url, "rag_build_info", 0, 1)
+        labels_of_series(Prometheus(url=stand.url), "rag_build_info", 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -102,15 +103,15 @@ def test_strange_series_are_no_series(stand: Stand, body: Any) -> None:
 def test_a_strange_result_is_no_result(stand: Stand, body: Any) -> None:
     stand.query = body
     with pytest.raises(FetchError, match="not answered as by Prometheus"):
-        instant(stand.url, "up", 1)
+        instant(Prometheus(url=stand.url), "up", 1)
 
 
 def test_vectors_and_ranges_are_read(stand: Stand) -> None:
     one = {"metric": {"a": "b"}, "value": [1.5, "2"]}
     more = {"metric": {}, "values": [[1, "2"], [3, "4"]]}
     stand.query = result(one, more)
-    assert labels_of_series(stand.url, "rag_build_info", 0, 1) == SERIES
-    assert instant(stand.url, "up", 1) == [
+    assert labels_of_series(Prometheus(url=stand.url), "rag_build_info", 0, 1) == SERIES
+    assert instant(Prometheus(url=stand.url), "up", 1) == [
         Found(labels={"a": "b"}, points=[(1.5, 2.0)]),
         Found(labels={}, points=[(1.0, 2.0), (3.0, 4.0)]),
     ]
