@@ -110,7 +110,8 @@ class BatchWorker(Generic[_T]):
 
     def _reset(self) -> None:
         self._queue: deque[_T | threading.Event] = deque()
-        self._lock = threading.Lock()
+        # A garbage collection under the lock may close an abandoned stream, which puts its items.
+        self._lock = threading.RLock()
         self._wake = threading.Event()
         self._hurry = threading.Event()
         self._closing = threading.Event()
@@ -173,18 +174,17 @@ class BatchWorker(Generic[_T]):
 
     def finish_close(self, deadline: float) -> None:
         """Wait for the thread until `deadline` (monotonic seconds), then give up the rest."""
-        if self._thread is None or self._gave_up:
-            return
-        self._thread.join(max(0.0, deadline - time.monotonic()))
         with self._lock:
-            if not self._thread.is_alive():
+            thread = self._thread
+        if thread is None or self._gave_up:
+            return
+        thread.join(max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            if not thread.is_alive():
                 return
             self._gave_up = True
             left = self._in_flight + _count(self._queue)
-        self._lose(
-            left,
-            f"{self._destination} did not answer in time. Check the network.",
-        )
+        self._lose(left, f"{self._destination} did not answer in time. Check the network.")
 
     def _rouse(self) -> bool:
         with self._lock:
@@ -192,13 +192,14 @@ class BatchWorker(Generic[_T]):
                 thread = threading.Thread(
                     target=self._run, name=f"loopscope-{self.signal}", daemon=True
                 )
+                self._thread = thread  # a put from within `start` shall not make another
                 try:
                     thread.start()
                 except RuntimeError:  # the interpreter is shutting down
+                    self._thread = None
                     self._dropped(self.signal, _count(self._queue))
                     self._queue.clear()
                     return False
-                self._thread = thread
         self._wake.set()
         return True
 

@@ -182,16 +182,25 @@ class MetricSet:
 
         Counting several turns in a row costs a quarter of counting each as it ends, where every
         counter has gone cold in between.
+
+        Whoever is counting takes this report too, and is not waited for: it may be this very
+        thread, in which a garbage collection just closed an abandoned stream.
         """
         self._pending.append(report)
-        if len(self._pending) >= self._batch:
-            self.count()
+        while len(self._pending) >= self._batch and self._counting.acquire(blocking=False):
+            try:
+                self._count()
+            finally:
+                self._counting.release()
 
     def count(self) -> None:
         """Count the reports that wait, so that the families are up to date."""
         with self._counting:
-            while self._pending:
-                self._pending.popleft()()
+            self._count()
+
+    def _count(self) -> None:
+        while self._pending:
+            self._pending.popleft()()
 
     def renew_lock(self) -> None:
         """Forget who was counting: in a forked child, a thread that is not there."""

@@ -82,7 +82,8 @@ class TailSampler(SpanProcessor):
         os.register_at_fork(after_in_child=lambda: (method := reset()) and method())
 
     def _reset(self) -> None:
-        self._lock = threading.Lock()
+        # A garbage collection under the lock may close an abandoned stream, which ends its spans.
+        self._lock = threading.RLock()
         self._traces: OrderedDict[int, _Trace] = OrderedDict()
         self._failed: OrderedDict[int, None] = OrderedDict()
 

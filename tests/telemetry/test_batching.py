@@ -93,6 +93,31 @@ def test_no_thread_before_the_first_item() -> None:
     assert threading.active_count() == before
 
 
+def test_an_item_that_a_garbage_collection_puts_while_the_thread_starts_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shelf = Shelf()
+    worker = make_worker(shelf)
+    started: list[str] = []
+    start = threading.Thread.start
+
+    def collect_first(thread: threading.Thread) -> None:
+        started.append(thread.name)
+        if started == ["putting", "loopscope-records"]:
+            worker.put(1)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", collect_first)
+    putting = threading.Thread(target=worker.put, args=(2,), name="putting", daemon=True)
+    putting.start()
+    putting.join(20)
+
+    assert not putting.is_alive()
+    assert worker.flush(5)
+    assert (started[1:], sorted(shelf.items)) == (["loopscope-records"], [1, 2])
+    worker.close()
+
+
 def test_items_wait_no_longer_than_the_interval() -> None:
     arrived = threading.Event()
     worker = make_worker(Shelf(lambda call: arrived.set()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import threading
@@ -88,6 +89,38 @@ def test_reports_wait_until_a_scrape_or_a_full_batch() -> None:
     ours.count()
 
     assert counted[-1] == 100
+
+
+def test_a_turn_that_a_garbage_collection_ends_while_turns_are_counted_stops_nobody() -> None:
+    kit = Kit()
+    graph = kit.watch(loop_graph(bound=0), LOOP_ROLES)
+    ours = metric_set(kit.registry)
+
+    def abandon() -> None:
+        stream = graph.stream(QUESTION)
+        next(stream)
+        ring: list[object] = [stream]
+        ring.append(ring)
+
+    def collect() -> None:
+        gc.collect()
+
+    def count_and_collect() -> None:
+        for _ in range(BATCH):
+            abandon()
+        ours.post(collect)
+        ours.count()
+
+    gc.disable()
+    try:
+        counting = threading.Thread(target=count_and_collect, daemon=True)
+        counting.start()
+        counting.join(20)
+    finally:
+        gc.enable()
+
+    assert not counting.is_alive()
+    assert kit.outcomes() == {"cancelled": BATCH}
 
 
 def test_turns_of_many_threads_are_counted_once_each_while_others_scrape() -> None:

@@ -18,7 +18,7 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from telemetry import names
+from telemetry import names, sampling
 from telemetry.errors import ExportSettingsError
 from telemetry.sampling import TailSampler
 
@@ -294,3 +294,25 @@ def test_a_sampler_that_stands_aside_lets_every_event_go(nothing: Bench) -> None
     nothing.tail.hold(2**64 - 1, lambda: delivered.append(1))
 
     assert delivered == [1]
+
+
+def test_a_span_that_a_garbage_collection_ends_under_the_lock_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(1.0)
+    abandoned = bench.tracer.start_span("invoke_workflow abandoned")
+    new = sampling._Trace
+
+    def collect_first() -> sampling._Trace:
+        if abandoned.is_recording():
+            abandoned.end()
+        return new()
+
+    monkeypatch.setattr(sampling, "_Trace", collect_first)
+    turn = threading.Thread(target=bench.turn, daemon=True)
+    turn.start()
+    turn.join(20)
+
+    assert not turn.is_alive()
+    assert bench.names == ["invoke_workflow abandoned", *WHOLE_TURN]
+    bench.provider.shutdown()
