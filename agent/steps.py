@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
@@ -66,10 +67,15 @@ class Call:
     async def _streamed(self, on_piece: OnPiece, config: RunnableConfig | None) -> Any:
         """Return the whole of the model's pieces; one that does not stream gives one piece."""
         on_piece(None)
-        whole = None
-        async for piece in self.target.astream(self.value, config):
-            on_piece(piece.text)
-            whole = piece if whole is None else whole + piece
+        whole, task = None, asyncio.current_task()
+        pieces = cast("AsyncGenerator[Any, None]", self.target.astream(self.value, config))
+        async with aclosing(pieces):
+            async for piece in pieces:
+                # Python 3.11's `wait_for`, in which clients read, may lose a cancellation.
+                if task is not None and task.cancelling():
+                    raise asyncio.CancelledError
+                on_piece(piece.text)
+                whole = piece if whole is None else whole + piece
         return whole
 
 

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any, TypedDict, cast
 
 import pytest
-from langchain_core.runnables import RunnableLambda
+from langchain_core.messages import AIMessageChunk
+from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import END, START, StateGraph
 
@@ -148,3 +151,33 @@ def test_async_run_stays_in_the_event_loop_thread() -> None:
         return {"seen": [threading.current_thread() is threading.main_thread()]}
 
     assert run(body, "async")["seen"] == [True]
+
+
+class LosesCancellations(Runnable[Any, Any]):
+    """Streams as a busy client does on Python 3.11: a cancellation that meets a piece is lost."""
+
+    def invoke(self, input: Any, config: Any = None, **_: Any) -> Any:
+        raise NotImplementedError
+
+    async def astream(self, *_: Any, **__: Any) -> AsyncIterator[AIMessageChunk]:
+        for _number in range(1_000):
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+            yield AIMessageChunk(content="piece ")
+
+
+def test_a_streamed_call_ends_when_it_is_cancelled_though_its_client_loses_that() -> None:
+    pieces: list[str | None] = []
+
+    async def cancelled() -> Any:
+        streaming = Call(target=LosesCancellations(), value=[], is_model_call=True)
+        task = asyncio.create_task(streaming.amake(None, pieces.append))
+        while len(pieces) < 3:
+            await asyncio.sleep(0)
+        task.cancel()
+        return await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+    assert len(pieces) <= 4
