@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Iterable
 from contextlib import suppress
+from math import isnan
 from typing import Final
 
 from prometheus_client import Histogram
@@ -40,13 +41,14 @@ class Distribution(Histogram):
             exemplar: Labels of the trace it came from.
 
         Raises:
+            TypeError: The value is no number.
             ValueError: This is the family of labelled series, not one of them.
         """
         waiting = self._waiting
         if exemplar or waiting is None:
             super().observe(amount, exemplar)
             return
-        waiting.append(amount)
+        waiting.append(0.0 + amount)  # what is no number fails here, not whoever scrapes
         if len(waiting) >= MANY:
             self._sort()
 
@@ -64,5 +66,6 @@ class Distribution(Histogram):
         if values:
             self._sum.inc(sum(values))
             bounds = self._upper_bounds
-            for place, count in Counter([bisect_left(bounds, v) for v in values]).items():
+            places = [bisect_left(bounds, v) for v in values if not isnan(v)]  # nan is in no bucket
+            for place, count in Counter(places).items():
                 self._buckets[place].inc(count)

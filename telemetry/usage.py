@@ -12,6 +12,8 @@ from telemetry import names
 
 _INPUT_KEYS: Final = ("input_tokens", "prompt_tokens")
 _OUTPUT_KEYS: Final = ("output_tokens", "completion_tokens")
+_TOO_MANY: Final = 2**63
+"""More than a span attribute or a column of the records can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,9 @@ class StreamedUsage:
         """Take the usage of a chunk, when it carries one."""
         usage = getattr(getattr(chunk, "message", None), "usage_metadata", None)
         if usage:
-            self._reports.append((usage.get("input_tokens", 0), usage.get("output_tokens", 0)))
+            self._reports.append(
+                (_tokens(usage.get("input_tokens")) or 0, _tokens(usage.get("output_tokens")) or 0)
+            )
 
     @property
     def total(self) -> tuple[int, int] | None:
@@ -74,12 +78,20 @@ def usage_of(
     if not usage:
         return _from_provider(response.llm_output) if response.llm_output else None
     total = streamed.total if streamed is not None else None
-    return Usage(
-        input_tokens=total[0] if total else usage.get("input_tokens"),
-        output_tokens=total[1] if total else usage.get("output_tokens"),
-        cache_read_tokens=(usage.get("input_token_details") or {}).get("cache_read"),
-        reasoning_tokens=(usage.get("output_token_details") or {}).get("reasoning"),
+    found = Usage(
+        input_tokens=total[0] if total else _tokens(usage.get("input_tokens")),
+        output_tokens=total[1] if total else _tokens(usage.get("output_tokens")),
+        cache_read_tokens=_tokens((usage.get("input_token_details") or {}).get("cache_read")),
+        reasoning_tokens=_tokens((usage.get("output_token_details") or {}).get("reasoning")),
     )
+    return None if found == Usage() else found
+
+
+def _tokens(count: Any) -> int | None:
+    """Return a number of tokens; None for what is none, as nobody checks what a model reports."""
+    if type(count) is int and 0 <= count < _TOO_MANY:
+        return count
+    return int(count) if isinstance(count, float) and 0 <= count < _TOO_MANY else None
 
 
 def _from_provider(output: dict[str, Any]) -> Usage | None:
@@ -88,7 +100,7 @@ def _from_provider(output: dict[str, Any]) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     counts = [
-        next((usage[key] for key in keys if isinstance(usage.get(key), int)), None)
+        next((count for key in keys if (count := _tokens(usage.get(key))) is not None), None)
         for keys in (_INPUT_KEYS, _OUTPUT_KEYS)
     ]
     return None if counts == [None, None] else Usage(counts[0], counts[1])

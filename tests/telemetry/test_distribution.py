@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
@@ -25,8 +27,8 @@ def page(kind: type[Histogram], values: list[float]) -> list[str]:
 
 @pytest.mark.parametrize(
     "values",
-    [[], [0.5], VALUES, [0.25, 2.0, 8.0] * MANY],
-    ids=["nothing", "one", "every bucket and its bounds", "more than may wait"],
+    [[], [0.5], VALUES, [0.25, 2.0, 8.0] * MANY, [math.nan, math.inf, -math.inf, 0.5]],
+    ids=["nothing", "one", "every bucket and its bounds", "more than may wait", "not finite"],
 )
 def test_it_shows_what_prometheus_client_shows(values: list[float]) -> None:
     assert page(Distribution, values) == page(Histogram, values)
@@ -39,6 +41,20 @@ def test_a_second_look_shows_each_value_once() -> None:
     assert [registry.get_sample_value("seconds_count") for _ in range(2)] == [1, 1]
     seconds.observe(0.5)
     assert registry.get_sample_value("seconds_sum") == 1.0
+
+
+@pytest.mark.parametrize(
+    "value", ["12", None, [1.0], 10**400], ids=["a text", "nothing", "a list", "beyond a float"]
+)
+def test_what_is_no_number_is_refused_at_once_and_takes_no_other_value_along(value: Any) -> None:
+    registry = CollectorRegistry()
+    seconds = Distribution("seconds", "Of something.", buckets=BUCKETS, registry=registry)
+    seconds.observe(0.5)
+    with pytest.raises((TypeError, OverflowError)):
+        seconds.observe(value)
+
+    assert registry.get_sample_value("seconds_count") == 1
+    assert registry.get_sample_value("seconds_sum") == 0.5
 
 
 def test_an_exemplar_is_kept() -> None:
