@@ -78,7 +78,9 @@ def asking_routes(desk: Desk, once: Once) -> APIRouter:
         """Answer a question and tell of it meanwhile; closing the connection cancels the turn."""
         thread = _thread(asked, caller)
         events = desk.stream(asked.question, caller=caller, thread=thread)
-        stream = EventStream(events, lambda event: _shown(event, thread), _failed)
+        stream = EventStream(
+            events, lambda event: _shown(event, thread), _failed, seconds=desk.stream_seconds
+        )
         return await stream.opened()
 
     return router

@@ -71,7 +71,10 @@ def completion_routes(desk: Desk, *, clock: Callable[[], float] = time.time) -> 
             return JsonReply(_completion(answered, int(clock())))
         chunks = _Chunks(int(clock()), with_usage=asked.wants_usage)
         events = desk.stream(question, caller=caller, history=history)
-        return await EventStream(events, chunks.shown, chunks.failed, last=DONE).opened()
+        stream = EventStream(
+            events, chunks.shown, chunks.failed, seconds=desk.stream_seconds, last=DONE
+        )
+        return await stream.opened()
 
     return router
 

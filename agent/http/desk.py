@@ -17,6 +17,7 @@ from agent.http.body import check_type
 from agent.http.callers import PROBER, Callers
 from agent.http.crowd import Crowd
 from agent.http.leaving import unless_gone
+from agent.http.limits import READ_SECONDS
 from agent.http.rate import Rate
 from agent.http.turns import AnsweredTurns
 from agent.memory.memory import Message
@@ -79,6 +80,11 @@ class Desk:
     turns: AnsweredTurns
     turn_seconds: float
     """Longest time of a question, the wait for a place included."""
+
+    @property
+    def stream_seconds(self) -> float:
+        """Longest time of a streamed reply, its reading included: so long it keeps its place."""
+        return self.turn_seconds + READ_SECONDS
 
     async def admitted(self, request: Request) -> str:
         """Return the caller who sent a request.

@@ -7,6 +7,8 @@ from typing import Final
 
 BODY_SECONDS: Final = 10.0
 """Longest wait for a body; chosen by us: 256 KiB over a slow mobile line take two."""
+READ_SECONDS: Final = 10.0
+"""How much longer than its turn a stream may take to be read; chosen by us, as for a body."""
 QUEUE_SECONDS: Final = 5.0
 """Longest wait for a free place; chosen by us: a caller that waits longer asks again anyway."""
 

@@ -53,6 +53,8 @@ class EventStream(Response):
         events: What is told; closed at the end, whatever ends it.
         shown: An event as it is sent; none, one or several of `sse`.
         failed: The event for an error: its code and its message.
+        seconds: How long the reply may take, its reading included; None for no limit. Then whoever
+            does not read it is taken for gone.
         last: Sent after the last event.
         heartbeat_seconds: Silence after which a comment is sent.
     """
@@ -63,6 +65,7 @@ class EventStream(Response):
         shown: Callable[[Any], Iterable[bytes]],
         failed: Callable[[str, str], bytes],
         *,
+        seconds: float | None = None,
         last: bytes = b"",
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
@@ -71,6 +74,7 @@ class EventStream(Response):
         self._events = events
         self._shown = shown
         self._failed = failed
+        self._seconds = seconds
         self._last = last
         self._heartbeat_seconds = heartbeat_seconds
         self._next: asyncio.Task[Any] | None = None
@@ -96,13 +100,16 @@ class EventStream(Response):
         """Send the reply."""
         gone = asyncio.create_task(disconnected(receive))
         try:
-            headers = self.raw_headers
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            async for piece in self._pieces(gone):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-            if not gone.done():
-                await send({"type": "http.response.body", "body": self._last})
-        except OSError:  # the connection broke while something was sent
+            async with asyncio.timeout(self._seconds):
+                headers = self.raw_headers
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                async for piece in self._pieces(gone):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                if not gone.done():
+                    await send({"type": "http.response.body", "body": self._last})
+        except (
+            OSError
+        ):  # the connection broke while something was sent, or nobody reads (a timeout)
             pass
         finally:
             await ended(gone)

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from http_service import Script, read_sse, served
 
+from agent.http import desk as desk_module
 from agent.http import sse as sse_module
 from agent.http.limits import Limits
 from agent.http.sse import EventStream, sse
@@ -28,19 +29,25 @@ async def until(condition: Any) -> None:
             await asyncio.sleep(0.005)
 
 
+async def asking(url: str, path: str) -> asyncio.StreamWriter:
+    """Ask on a connection of its own, from which nobody reads."""
+    body = {"question": "q?"} if "chat" not in path else {
+        "stream": True, "messages": [{"role": "user", "content": "q?"}]
+    }  # fmt: skip
+    host, _, port = url.removeprefix("http://").partition(":")
+    sent = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    _, writer = await asyncio.open_connection(host, int(port), limit=1)
+    writer.write(head.encode() + f"Content-Length: {len(sent)}\r\n\r\n".encode() + sent)
+    return writer
+
+
 @pytest.mark.parametrize("path", ["/ask", "/ask/stream", "/v1/chat/completions"])
 async def test_a_client_that_goes_away_cancels_the_turn_and_frees_its_place(path: str) -> None:
     script = Script()
     script.gate.clear()
-    body = {"question": "q?"} if "chat" not in path else {
-        "stream": True, "messages": [{"role": "user", "content": "q?"}]
-    }  # fmt: skip
     async with served(script, limits=ONE) as url, httpx.AsyncClient(trust_env=False) as http:
-        host, _, port = url.removeprefix("http://").partition(":")
-        sent = json.dumps(body).encode()
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        _, writer = await asyncio.open_connection(host, int(port))
-        writer.write(head.encode() + f"Content-Length: {len(sent)}\r\n\r\n".encode() + sent)
+        writer = await asking(url, path)
         await script.began.wait()
         writer.close()
         await until(lambda: script.ended)
@@ -95,6 +102,22 @@ async def test_headers_are_sent_before_a_first_event_that_takes_long(
         await first
 
     assert (status, read_sse(body)[-1][0]) == (200, "final")
+
+
+@pytest.mark.parametrize("path", ["/ask/stream", "/v1/chat/completions"])
+async def test_a_client_that_reads_nothing_gives_its_place_back_when_its_time_is_over(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_module, "READ_SECONDS", 0.2)
+    limits = Limits(max_turns=1, max_waiting=1, turn_timeout_seconds=0.1, queue_seconds=10)
+    script = Script(["x" * 1_000_000] * 30)  # more than any system keeps for a reader
+    async with served(script, limits=limits) as url, httpx.AsyncClient(trust_env=False) as http:
+        writer = await asking(url, path)
+        await script.began.wait()
+        again = await http.post(f"{url}/ask", json={"question": "q?"})
+        writer.transport.abort()
+
+    assert (again.status_code, script.ended[0]) == (200, "cancelled")
 
 
 def _no_error(code: str, message: str) -> bytes:
