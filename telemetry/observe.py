@@ -56,8 +56,9 @@ def observe(execution: Execution, output: Any, state: State) -> Attributes | Non
         update: Update = output
     else:
         update = updates_of(output)
-        if isinstance(output, Command) and output.graph is None:
-            _count_jump(execution, output.goto)
+        for part in output if isinstance(output, list | tuple) else (output,):
+            if isinstance(part, Command) and part.graph is None:
+                _count_jump(execution, part.goto)
     if role in names.TERMINAL_OUTCOMES:
         turn.book.ended_by(execution.step, role)
     if update:

@@ -7,7 +7,10 @@ for in the update first and then in the state, because a node may change a list 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from typing import Any, Final, TypeGuard
+
+from langgraph.types import Command
 
 from telemetry import names
 from telemetry.documents import document_id, field_of, id_and_score
@@ -101,14 +104,14 @@ def read_verdict(update: Update, _: State) -> Verdict | None:
     topic = next((update[key] for key in _TOPIC_KEYS if key in update), None)
     if topic is None:
         return None
-    said = str(field_of(topic, "classification") or _plain(topic)).strip().lower()
+    said = _word(field_of(topic, "classification") or _plain(topic))
     if said in _IRRELEVANT_WORDS:
         classification = names.IRRELEVANT
     elif said in _RELEVANT_WORDS:
         classification = names.RELEVANT
     else:
         return None
-    sure = str(field_of(topic, "confidence") or names.CONFIDENCES[0]).strip().lower()
+    sure = _word(field_of(topic, "confidence") or names.CONFIDENCES[0])
     return Verdict(classification, sure if sure in names.CONFIDENCES else names.CONFIDENCES[0])
 
 
@@ -145,11 +148,11 @@ def read_statement(update: Update, _: State) -> Statement | None:
     reply = next((update[key] for key in _REPLY_KEYS if get(key)), None)
     if reply is None and getattr(newest := _newest(get("messages")), "type", None) == "ai":
         reply = None if getattr(newest, "tool_calls", None) else newest
-    outcome, reason, bound = get("outcome"), get("reason"), get("max_rewrites")
+    outcome, reason, bound = _value(get("outcome")), get("reason"), get("max_rewrites")
     cited, failures = get("citations"), get("judgement_failures")
     failures = [f for f in failures if type(f) is dict] if _is_list(failures) else ()
     return Statement(
-        outcome=outcome if outcome in names.OUTCOMES else None,
+        outcome=outcome if isinstance(outcome, str) and outcome in names.OUTCOMES else None,
         reason=reason if isinstance(reason, str) else None,
         reply=reply if isinstance(reply, str) else _text(reply),
         cited=tuple([str(id_) for id_ in cited[:MAX_CHUNKS]]) if _is_list(cited) else (),
@@ -194,8 +197,18 @@ def _plain(value: Any) -> Any:
 def _passed(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
-    word = value if type(value) is str and value in _GRADE_WORDS else str(value).strip().lower()
-    return _GRADE_WORDS.get(word)
+    if type(value) is str and value in _GRADE_WORDS:
+        return _GRADE_WORDS[value]
+    return _GRADE_WORDS.get(_word(value))
+
+
+def _word(value: Any) -> str:
+    """Return a verdict in small letters; that of an `Enum` is its value."""
+    return str(_value(value)).strip().lower()
+
+
+def _value(value: Any) -> Any:
+    return value.value if isinstance(value, Enum) else value
 
 
 def _is_list(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
@@ -267,15 +280,18 @@ def updates_of(returned: Any) -> Mapping[str, Any]:
         return returned
     if returned is None or isinstance(returned, str | bytes):
         return {}
-    update = getattr(returned, "update", None)
-    if hasattr(returned, "goto"):  # a langgraph Command
+    if isinstance(returned, Command):
+        update = returned.update
         return updates_of(update) if not _is_list(update) else _from_pairs(update)
     if _is_list(returned):
         merged: dict[str, Any] = {}
         for part in returned:
             merged.update(updates_of(part))
         return merged
-    return vars(returned) if hasattr(returned, "__dict__") else {}
+    if hasattr(returned, "__dict__"):
+        return vars(returned)
+    slots = [slot for kind in type(returned).__mro__ for slot in kind.__dict__.get("__slots__", ())]
+    return {slot: getattr(returned, slot) for slot in slots if hasattr(returned, slot)}
 
 
 def _from_pairs(pairs: Iterable[Any]) -> dict[str, Any]:

@@ -190,6 +190,17 @@ def test_a_jump_replaces_an_edge_and_the_node_it_leads_to_ends_the_turn() -> Non
     assert kit.value("rag_terminal_conflicts_total") == 0
 
 
+def test_each_jump_of_a_list_is_counted() -> None:
+    def fork(_: State) -> list[Command[Any]]:
+        return [Command(goto="reply"), Command(goto=[Send("note", {})])]
+
+    kit = Kit()
+    graph = compiled({"fork": fork, "reply": nothing, "note": nothing}, [(START, "fork")])
+    kit.watch(graph, {"reply": "answer"}).invoke({})
+
+    assert kit.counted("rag_routes_total", "route") == {("reply",): 1, ("note",): 1}
+
+
 def test_an_update_that_a_jump_carries_is_read() -> None:
     def search(_: State) -> Command[Any]:
         return Command(goto="reply", update={"documents": [{"id": "a", "score": 0.5}]})

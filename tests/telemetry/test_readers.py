@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,10 @@ def test_an_id_never_comes_from_metadata() -> None:
     assert document_id(secret) == NO_ID
 
 
+class Word(Enum):
+    NO = "no"
+
+
 class Binary(BaseModel):
     binary_score: str
 
@@ -131,6 +136,7 @@ class Binary(BaseModel):
             {"a": False, "b": False},
             id="a structured word",
         ),
+        pytest.param({"grade": Word.NO}, {"a": False, "b": False}, id="a member of an enum"),
         pytest.param({"grade": ["yes", "no"]}, {"a": True, "b": False}, id="one word each"),
         pytest.param({"relevant": False}, {"a": False, "b": False}, id="one flag for all"),
         pytest.param(
@@ -155,6 +161,14 @@ def test_grades(update: dict[str, Any], expected: dict[str, Any] | None) -> None
     assert (None if grades is None else dict(grades.passed)) == expected
 
 
+class Topic(str, Enum):  # noqa: UP042 - structured replies have it; its `str()` is `Topic.OFF`
+    OFF = "IRRELEVANT"
+
+
+class Confidence(Enum):
+    LOW = "low"
+
+
 class Routed(BaseModel):
     classification: str
     confidence: str = "MEDIUM"
@@ -172,6 +186,11 @@ class Routed(BaseModel):
             {"topic": Routed(classification="Relevant ")},
             Verdict("relevant", "medium"),
             id="an object",
+        ),
+        pytest.param(
+            {"topic": {"classification": Topic.OFF, "confidence": Confidence.LOW}},
+            Verdict("irrelevant", "low"),
+            id="members of an enum",
         ),
         pytest.param({"on_topic": True}, Verdict("relevant", "high"), id="a flag"),
         pytest.param({"on_topic": "no"}, Verdict("irrelevant", "high"), id="a word"),
@@ -207,6 +226,10 @@ def test_question_and_query(update: dict[str, Any], expected: str | None) -> Non
         assert read_query(update, {}) == expected
 
 
+class Outcome(Enum):
+    REFUSED = "off_topic"
+
+
 @pytest.mark.parametrize(
     ("update", "expected"),
     [
@@ -215,6 +238,7 @@ def test_question_and_query(update: dict[str, Any], expected: str | None) -> Non
             Statement("answered", "passing_chunk", "r", ("sla",)),
             id="this project's end",
         ),
+        pytest.param({"outcome": Outcome.REFUSED}, Statement("off_topic"), id="an enum's end"),
         pytest.param({"outcome": "splendid"}, Statement(), id="a word outside the set"),
         pytest.param(
             {"generation": AIMessage("hi")}, Statement(reply="hi"), id="a message as reply"
@@ -224,12 +248,25 @@ def test_question_and_query(update: dict[str, Any], expected: str | None) -> Non
     ],
 )
 def test_statement(update: dict[str, Any], expected: Statement | None) -> None:
-    assert read_statement(update, {}) == expected
+    statement = read_statement(update, {})
+
+    assert statement == expected
+    assert statement is None or type(statement.outcome) in (str, type(None))
 
 
 @dataclass
 class Whole:
     answer: str
+
+
+@dataclass(slots=True)
+class Slotted:
+    answer: str
+
+
+@dataclass(slots=True)
+class MoreSlots(Slotted):
+    goto: str = "x"
 
 
 @pytest.mark.parametrize(
@@ -243,6 +280,8 @@ class Whole:
         pytest.param(Command(goto="x"), {}, id="a command that only jumps"),
         pytest.param([Command(update={"a": 1}), {"b": 2}], {"a": 1, "b": 2}, id="a list"),
         pytest.param(Whole("x"), {"answer": "x"}, id="an object"),
+        pytest.param(MoreSlots("x"), {"answer": "x", "goto": "x"}, id="an object with slots"),
+        pytest.param(7, {}, id="a number"),
     ],
 )
 def test_updates(returned: Any, expected: dict[str, Any]) -> None:
