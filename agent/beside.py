@@ -7,13 +7,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agent.errors import AgentError
 
 
 class FileBesideError(AgentError):
-    """A file beside the turn records cannot be read or written."""
+    """A file beside the turn records cannot be read or written just now."""
 
     code = "file_beside"
     exit_code = 1
@@ -22,6 +22,21 @@ class FileBesideError(AgentError):
         super().__init__(
             f"the {holds} cannot be kept: got {problem!r} for {str(path)!r}, expected a SQLite "
             "file that can be written. Check the path and its rights."
+        )
+
+
+class ForeignFileError(FileBesideError):
+    """A file where one beside the turn records should be is damaged, or not one of ours."""
+
+    code = "foreign_file"
+    exit_code = 2
+
+    def __init__(self, holds: str, path: Path, problem: str) -> None:
+        AgentError.__init__(
+            self,
+            f"the {holds} cannot be read: got {problem!r} for {str(path)!r}, expected a SQLite "
+            "file that this version of loopscope wrote. Move it away, or name other records "
+            "(--records).",
         )
 
 
@@ -58,7 +73,7 @@ class FileBeside:
         """Return what a query finds: nothing where no file was made yet, and none is made.
 
         Raises:
-            FileBesideError: It cannot be read.
+            FileBesideError: It cannot be read, or is none of ours.
         """
         if not self.path.exists():
             return []
@@ -70,7 +85,7 @@ class FileBeside:
         """Open the file; what the block did is committed at its end, or undone when it raised.
 
         Raises:
-            FileBesideError: It cannot be read or written.
+            FileBesideError: It cannot be read or written, or is none of ours.
         """
         with self._lock:
             try:
@@ -82,4 +97,10 @@ class FileBeside:
                 finally:
                     database.close()
             except sqlite3.Error as error:
-                raise FileBesideError(self._holds, self.path, str(error)) from error
+                is_foreign = getattr(error, "sqlite_errorcode", 0) & 0xFF in _FOREIGN
+                kind = ForeignFileError if is_foreign else FileBesideError
+                raise kind(self._holds, self.path, str(error)) from error
+
+
+_FOREIGN: Final = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
+"""What SQLite says of a file with another content; the last where it has no such column."""

@@ -8,6 +8,7 @@ They are raised while telemetry is set up or read, never while a graph runs.
     ├── RecordsMissingError     records_missing      there is no record store at that address
     ├── RecordsVersionError     records_version      the store has another schema version
     ├── RecordsUnavailableError records_unavailable  the store cannot be opened, read or written
+    │   └── RecordsForeignError records_foreign      the file holds something else, or is damaged
     ├── RecordsQueryError       records_query        a column or limit that cannot be asked for
     ├── CompareInputError       compare_input        a side of a comparison that makes no sense
     ├── NoChangeError           no_change            every turn is of one build
@@ -27,6 +28,8 @@ class TelemetryError(Exception):
     """Anything telemetry reports about its own input or configuration."""
 
     code: ClassVar[str] = "telemetry_error"
+    exit_code: ClassVar[int] = 1
+    """What the command line exits with: 2 for wrong usage, 1 for what failed all the same."""
 
 
 class ExportSettingsError(TelemetryError):
@@ -43,6 +46,7 @@ class RecordsUrlError(TelemetryError):
     """The address of a record store is of no known kind, or its driver is missing."""
 
     code = "records_url"
+    exit_code = 2
 
     def __init__(self, problem: str, url: str, fix: str) -> None:
         super().__init__(
@@ -55,6 +59,7 @@ class RecordsMissingError(TelemetryError):
     """Nothing was ever written at the address that is to be read."""
 
     code = "records_missing"
+    exit_code = 2
 
     def __init__(self, url: str) -> None:
         super().__init__(
@@ -68,6 +73,7 @@ class RecordsVersionError(TelemetryError):
     """The store was written by another version of the schema."""
 
     code = "records_version"
+    exit_code = 2
 
     def __init__(self, url: str, got: int, expected: int) -> None:
         self.got, self.expected = got, expected
@@ -90,9 +96,25 @@ class RecordsUnavailableError(TelemetryError):
     def __init__(self, url: str, reason: str) -> None:
         self.url = url
         self.reason = reason
-        super().__init__(
-            f"turn records are not available: {url!r} says {reason!r}, expected it to answer. "
-            "Check that the store is running, not full, and that this user may open it."
+        super().__init__(self._told())
+
+    def _told(self) -> str:
+        return (
+            f"turn records are not available: {self.url!r} says {self.reason!r}, expected it to "
+            "answer. Check that the store is running, not full, and that this user may open it."
+        )
+
+
+class RecordsForeignError(RecordsUnavailableError):
+    """The file that should be a record store holds something else, or is damaged."""
+
+    code = "records_foreign"
+    exit_code = 2
+
+    def _told(self) -> str:
+        return (
+            f"no turn records: got {self.url!r}, of which SQLite says {self.reason!r}, expected a "
+            "store that `loopscope serve` wrote. Name another file, or restore this one."
         )
 
 
@@ -100,6 +122,7 @@ class RecordsQueryError(TelemetryError):
     """Something was asked of the records that they do not hold."""
 
     code = "records_query"
+    exit_code = 2
 
     def __init__(self, what: str, got: object, known: Iterable[str]) -> None:
         super().__init__(
@@ -112,7 +135,7 @@ class MarkError(TelemetryError):
     """A mark that cannot be made as it was asked for."""
 
     code = "mark"
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
     def __init__(self, what: str, got: str, expected: str) -> None:
         super().__init__(f"no mark was made: {what} got {got}, expected {expected}. Correct it.")
@@ -135,7 +158,7 @@ class CompareInputError(TelemetryError):
     """What a comparison was asked for makes no sense, or is not there."""
 
     code = "compare_input"
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
     def __init__(self, option: str, got: object, expected: str, fix: str) -> None:
         super().__init__(f"{option}: got {got!r}, expected {expected}. {fix}")
@@ -145,7 +168,7 @@ class NoChangeError(TelemetryError):
     """The build never changed, so there is nothing around which to compare."""
 
     code = "no_change"
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
     def __init__(self, build: str, since: str) -> None:
         super().__init__(
@@ -158,7 +181,7 @@ class NothingComparedError(TelemetryError):
     """The data of a comparison cannot be read: 4, since 1 would mean worse."""
 
     code = "nothing_compared"
-    exit_code: ClassVar[int] = 4
+    exit_code = 4
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -12,6 +12,7 @@ from rich.console import Console
 from agent.commands.lab_runs import (
     KeptOptions,
     find_run,
+    keep_run,
     kept_options,
     shelf_of,
     show_comparison,
@@ -105,6 +106,8 @@ def lab(
     # Read before the measuring, which may take long and cost money.
     before = find_run(kept.against, settings) if kept.against is not None else None
     shelf = shelf_of(settings) if kept.keep else None
+    if shelf is not None:
+        shelf.check()
     composition = Composition(settings)
     allowed = _budget(composition, settings, budget, price) if budget is not None else None
     experiment = _experiment(composition, max_bound=max_bound, limits=limits, budget=allowed)
@@ -113,8 +116,7 @@ def lab(
         report = experiment.run(lambda: progress.advance(task))
     run = keep(report, settings, composition.build(composition.parts(settings)))
     if shelf is not None:
-        shelf.put(run)
-        click.echo(f"kept as run {run.id} in {shelf.path}", err=True)
+        keep_run(run, shelf, kept)
     found = None
     if before is not None:
         found = LabComparison(before=before, after=run, allow_flips=kept.allow_flips)

@@ -147,6 +147,22 @@ def find_run(name: str, settings: Settings) -> KeptRun:
     )
 
 
+def keep_run(run: KeptRun, shelf: Shelf, kept: KeptOptions) -> None:
+    """Keep a run.
+
+    Raises:
+        FileBesideError: It cannot be kept.
+        KeptRunError: The same where the exit code is that of a comparison: 1 would mean worse.
+    """
+    try:
+        shelf.put(run)
+    except FileBesideError as error:
+        if kept.against is None:
+            raise
+        raise KeptRunError(run.id, "a file of runs that cannot be written", str(error)) from error
+    click.echo(f"kept as run {run.id} in {shelf.path}", err=True)
+
+
 def show_kept(kept: KeptOptions, settings: Settings, *, as_json: bool) -> int:
     """List the kept runs or compare two of them, and return the exit code."""
     if kept.compare is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from agent.beside import FileBeside
+from agent.beside import FileBeside, ForeignFileError
+from agent.errors import KeptRunError
 from agent.lab.kept import KeptRun, read_run
 
 HOLDS: Final = "lab"
@@ -13,6 +14,7 @@ HOLDS: Final = "lab"
 MOST: Final = 500
 """Runs kept; the oldest above it are deleted. Chosen by us: a golden set of 1,000 questions takes
 0.3 MB a run."""
+_RUNS: Final = "runs of the lab"
 _TABLE: Final = """
     CREATE TABLE IF NOT EXISTS runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -32,7 +34,7 @@ class Shelf:
 
     def __init__(self, path: Path, *, most: int = MOST) -> None:
         self.path = path
-        self._file = FileBeside(path, table=_TABLE, holds="runs of the lab")
+        self._file = FileBeside(path, table=_TABLE, holds=_RUNS)
         self._most = most
 
     def put(self, run: KeptRun) -> None:
@@ -54,7 +56,18 @@ class Shelf:
 
         Raises:
             FileBesideError: The file cannot be read.
-            KeptRunError: It holds something else, as a later version may have kept it.
+            ForeignFileError: It holds something else, as a later version may have kept it.
         """
         rows = self._file.rows("SELECT id, run FROM runs ORDER BY number DESC")
-        return [read_run(run, f"{id_} in {self.path}") for id_, run in rows]
+        try:
+            return [read_run(run, id_) for id_, run in rows]
+        except KeptRunError as error:
+            raise ForeignFileError(_RUNS, self.path, str(error)) from error
+
+    def check(self) -> None:
+        """Make sure that a file which is there can be read: measuring may take long.
+
+        Raises:
+            FileBesideError: It cannot.
+        """
+        self._file.rows("SELECT id, run FROM runs LIMIT 0")

@@ -10,7 +10,12 @@ import click
 from click.core import ParameterSource
 
 from telemetry.durations import Duration
-from telemetry.errors import CompareInputError, NothingComparedError, TelemetryError
+from telemetry.errors import (
+    CompareInputError,
+    NoChangeError,
+    NothingComparedError,
+    TelemetryError,
+)
 from telemetry.fetch import TIMEOUT_SECONDS, FetchError
 from telemetry.prometheus_api import Prometheus
 
@@ -96,13 +101,14 @@ def readable(find: Callable[[], _Found]) -> _Found:
 
     Raises:
         NothingComparedError: The source cannot be read; its exit code is 4, for 1 means worse.
-        TelemetryError: Another one that has an exit code of its own.
+        CompareInputError: What is asked for is not there.
+        NoChangeError: There is nothing around which to compare.
     """
     try:
         return find()
     except FetchError as error:
         raise NothingComparedError(f"{error}. {error.fix}") from error
+    except (CompareInputError, NoChangeError, NothingComparedError):
+        raise
     except TelemetryError as error:
-        if hasattr(error, "exit_code"):
-            raise
         raise NothingComparedError(str(error)) from error

@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from telemetry.errors import RecordsMissingError, RecordsUnavailableError, RecordsUrlError
+from telemetry.errors import (
+    RecordsForeignError,
+    RecordsMissingError,
+    RecordsUnavailableError,
+    RecordsUrlError,
+)
 
 Row: TypeAlias = Sequence[Any]
 
@@ -141,7 +146,19 @@ class Database:
         try:
             yield
         except self._errors as error:
-            raise RecordsUnavailableError(self.address.url, _reason(error)) from error
+            raise _unavailable(self.address, error) from error
+
+
+def _unavailable(address: Address, error: Exception) -> RecordsUnavailableError:
+    """Return what a driver's error means: what SQLite cannot read today it cannot read tomorrow."""
+    is_foreign = getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _FOREIGN
+    kind = RecordsForeignError if is_foreign else RecordsUnavailableError
+    return kind(address.url, _reason(error))
+
+
+_FOREIGN: Final = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+_PRIMARY: Final = 0xFF
+"""Of a result code of SQLite; the bits above tell kinds of it."""
 
 
 def _reason(error: Exception) -> str:
@@ -164,7 +181,7 @@ def connect(address: Address, *, read_only: bool = False) -> Database:
     try:
         raw = _connect_sqlite(address.path, read_only)
     except (OSError, sqlite3.Error) as error:
-        raise RecordsUnavailableError(address.url, _reason(error)) from error
+        raise _unavailable(address, error) from error
     return Database(address, raw, (sqlite3.Error,))
 
 
@@ -206,5 +223,5 @@ def _connect_postgres(address: Address, read_only: bool) -> Database:
         if read_only:
             raw.execute("SET default_transaction_read_only = on")
     except psycopg.Error as error:
-        raise RecordsUnavailableError(address.url, _reason(error)) from error
+        raise _unavailable(address, error) from error
     return Database(address, raw, (psycopg.Error,))

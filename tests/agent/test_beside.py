@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from agent.beside import FileBeside, FileBesideError, path_beside
+from agent.beside import FileBeside, FileBesideError, ForeignFileError, path_beside
 
 
 @pytest.mark.parametrize(
@@ -41,10 +42,30 @@ def test_what_a_failing_block_did_is_undone(notes: FileBeside) -> None:
 
 def test_a_file_that_is_no_database_is_refused(notes: FileBeside) -> None:
     notes.path.write_text("this is no database, and long enough to be read as a header of one")
-    with pytest.raises(FileBesideError) as caught, notes.opened():
+    with pytest.raises(ForeignFileError) as caught, notes.opened():
         pass
 
     assert str(caught.value) == (
-        f"the notes cannot be kept: got 'file is not a database' for {str(notes.path)!r}, expected "
-        "a SQLite file that can be written. Check the path and its rights."
+        f"the notes cannot be read: got 'file is not a database' for {str(notes.path)!r}, expected "
+        "a SQLite file that this version of loopscope wrote. Move it away, or name other records "
+        "(--records)."
+    )
+
+
+def test_a_database_of_something_else_is_refused(notes: FileBeside) -> None:
+    with closing(sqlite3.connect(notes.path)) as database:
+        database.execute("CREATE TABLE notes (other INTEGER)")
+    with pytest.raises(ForeignFileError, match="no such column: text"):
+        notes.rows("SELECT text FROM notes")
+
+
+def test_a_place_that_cannot_be_opened_is_no_foreign_file(tmp_path: Path) -> None:
+    kept = FileBeside(tmp_path / "nowhere" / "notes.sqlite", table="", holds="notes")
+    with pytest.raises(FileBesideError) as caught, kept.opened():
+        pass
+
+    assert (type(caught.value), caught.value.exit_code) == (FileBesideError, 1)
+    assert str(caught.value) == (
+        f"the notes cannot be kept: got 'unable to open database file' for {str(kept.path)!r}, "
+        "expected a SQLite file that can be written. Check the path and its rights."
     )

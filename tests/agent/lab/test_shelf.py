@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from kept_runs import make_run
 
-from agent.beside import FileBesideError
-from agent.errors import KeptRunError
+from agent.beside import ForeignFileError
 from agent.lab.shelf import Shelf
 
 
@@ -43,7 +42,8 @@ def test_a_run_of_a_later_version_is_told(tmp_path: Path) -> None:
         database.execute("UPDATE runs SET run = replace(run, '\"format\":1', '\"format\":2')")
     database.close()
 
-    with pytest.raises(KeptRunError, match=r"run 0000000a in .*: got format: Input should be 1"):
+    told = r"runs of the lab cannot be read: got .run 0000000a: got format: Input should be 1"
+    with pytest.raises(ForeignFileError, match=told):
         shelf.all()
 
 
@@ -51,5 +51,6 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "lab.sqlite"
     path.write_text("this is no database, and long enough to be read as a header of one")
 
-    with pytest.raises(FileBesideError, match="the runs of the lab cannot be kept"):
-        Shelf(path).put(make_run())
+    for use in (lambda: Shelf(path).put(make_run()), Shelf(path).all, Shelf(path).check):
+        with pytest.raises(ForeignFileError, match="the runs of the lab cannot be read"):
+            use()

@@ -34,7 +34,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     path.write_text("this is no database, and long enough to be read as a header of one")
 
-    with pytest.raises(FileBesideError, match=r"cannot be kept: got .* expected a SQLite file"):
+    with pytest.raises(FileBesideError, match=r"cannot be read: got .* expected a SQLite file"):
         Verdicts(path).all()
 
 
