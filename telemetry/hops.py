@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from telemetry import names
 from telemetry.fetch import FetchError, fetch
+from telemetry.prometheus_api import Prometheus
 
 Status: TypeAlias = Literal["ok", "failed", "not configured"]
 OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0"
@@ -100,11 +101,12 @@ def prometheus_scrape(url: str, timeout_seconds: float, patience_seconds: float)
         timeout_seconds: Limit of each request.
         patience_seconds: How long a target may stay unscraped after it was found.
     """
+    server = Prometheus(url=url, timeout_seconds=timeout_seconds)
 
     def look() -> str:
         query = quote(f"sum by (job) ({names.TURNS})")
-        found = _api(url, f"/api/v1/query?query={query}", timeout_seconds)["result"]
-        targets = _api(url, "/api/v1/targets?state=active", timeout_seconds)["activeTargets"]
+        found = server.read(f"query?query={query}", lambda data: list(data["result"]))
+        targets = server.read("targets?state=active", lambda data: list(data["activeTargets"]))
         jobs = {sample["metric"].get("job", "?"): sample["value"][1] for sample in found}
         ours = [t for t in targets if t["labels"].get("job") in jobs] if jobs else targets
         down = [t for t in ours if t["health"] == "down"]
@@ -125,7 +127,8 @@ def prometheus_scrape(url: str, timeout_seconds: float, patience_seconds: float)
 
 def rules_loaded(url: str, timeout_seconds: float) -> str:
     """Ask Prometheus for the alerts of the guide, and whether they evaluate."""
-    groups = _api(url, "/api/v1/rules", timeout_seconds)["groups"]
+    server = Prometheus(url=url, timeout_seconds=timeout_seconds)
+    groups = server.read("rules", lambda data: list(data["groups"]))
     rules = [(group["name"], rule) for group in groups for rule in group["rules"]]
     alerts = [
         rule
@@ -155,7 +158,8 @@ def alertmanager_ready(url: str, prometheus_url: str | None, timeout_seconds: fl
     version = _keys(status, "versionInfo", "version")
     if prometheus_url is None:
         return f"version {version}, ready"
-    known = _api(prometheus_url, "/api/v1/alertmanagers", timeout_seconds)["activeAlertmanagers"]
+    prometheus = Prometheus(url=prometheus_url, timeout_seconds=timeout_seconds)
+    known = prometheus.read("alertmanagers", lambda data: list(data["activeAlertmanagers"]))
     if not known:
         raise HopError(
             f"version {version} is ready, but Prometheus sends its alerts nowhere",
@@ -210,13 +214,6 @@ def _patiently(look: Callable[[], str], patience_seconds: float) -> str:
             if time.monotonic() >= deadline:
                 raise
             time.sleep(POLL_SECONDS)
-
-
-def _api(url: str, path: str, timeout_seconds: float) -> dict[str, Any]:
-    body = fetch(f"{url.rstrip('/')}{path}", timeout_seconds=timeout_seconds).json()
-    if not isinstance(body, dict) or not isinstance(body.get("data"), dict):
-        raise HopError(f"{url} is no Prometheus", "Give the base URL of Prometheus.")
-    return dict(body["data"])
 
 
 def _keys(body: Any, *path: str) -> str:

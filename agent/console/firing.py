@@ -12,12 +12,22 @@ from urllib.parse import urlencode
 from agent.console import words
 from agent.console.diagnosis import RANK, State, usual_threshold
 from agent.console.guide import GuideAlert, GuideFailure
-from telemetry.fetch import FetchError, fetch
+from telemetry.fetch import FetchError
+from telemetry.prometheus_api import Prometheus
 
 PROMETHEUS_SECONDS: Final = 5.0
+"""Limit of each request; chosen by us: somebody waits for the page."""
 _QUERIES_AT_ONCE: Final = 8
-_STRANGE: Final = (LookupError, TypeError, ValueError, AttributeError)
-"""What the reply of something else leads to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reported:
+    """An alert that is pending or firing, as Prometheus reports it."""
+
+    is_firing: bool
+    since: float
+    """Unix time, seconds."""
+    service: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +36,7 @@ class _Rule:
 
     problem: str
     """What is wrong with the rule itself; empty when nothing is."""
-    active: tuple[Mapping[str, Any], ...]
-    """Its alerts that are pending or firing."""
+    active: tuple[_Reported, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +44,7 @@ class _Active:
     """An alert that is pending or firing."""
 
     level: str
-    since: float
-    service: str
+    reported: _Reported
     alert: GuideAlert
 
 
@@ -50,32 +58,29 @@ def prometheus_states(failures: Sequence[GuideFailure], url: str) -> dict[str, S
     Raises:
         FetchError: It does not answer, or something else does.
     """
-    url = url.rstrip("/")
-    try:
-        rules = _rules(url)
-        with ThreadPoolExecutor(_QUERIES_AT_ONCE) as pool:
-            states = pool.map(lambda failure: _state(failure, rules, url), failures)
-            return {failure.slug: state for failure, state in zip(failures, states, strict=True)}
-    except _STRANGE as error:
-        raise _not_prometheus(url) from error
+    server = Prometheus(url=url, timeout_seconds=PROMETHEUS_SECONDS)
+    rules = server.read("rules?type=alert", _rules)
+    with ThreadPoolExecutor(_QUERIES_AT_ONCE) as pool:
+        states = pool.map(lambda failure: _state(failure, rules, server), failures)
+        return {failure.slug: state for failure, state in zip(failures, states, strict=True)}
 
 
-def _state(failure: GuideFailure, rules: Mapping[str, _Rule], url: str) -> State:
+def _state(failure: GuideFailure, rules: Mapping[str, _Rule], server: Prometheus) -> State:
     limits = "; ".join(dict.fromkeys(usual_threshold(alert) for alert in failure.alerts[:2]))
     known = {alert.name: rules[alert.name] for alert in failure.alerts if alert.name in rules}
     active = [
         one for alert in failure.alerts if alert.name in known
         for one in _active(alert, known[alert.name])
     ]  # fmt: skip
-    worst = max(active, key=lambda one: (RANK[one.level], -one.since), default=None)
+    worst = max(active, key=lambda one: (RANK[one.level], -one.reported.since), default=None)
     doubt = "" if worst else _doubt(failure, known)
     if doubt:
         return State(level="unknown", signal="–", threshold=limits, seen_by=doubt)
     shown = worst.alert if worst else failure.alerts[0]
-    alike = [one for one in active if worst and one.level == worst.level]
+    alike = [one.reported for one in active if worst and one.level == worst.level]
     return State(
         level=worst.level if worst else "quiet",
-        signal=_value(url, shown),
+        signal=_value(server, shown),
         threshold=limits,
         since=min((one.since for one in alike), default=None),
         where=", ".join(sorted({one.service for one in alike} - {""})),
@@ -95,55 +100,46 @@ def _doubt(failure: GuideFailure, known: Mapping[str, _Rule]) -> str:
 
 def _active(alert: GuideAlert, rule: _Rule) -> list[_Active]:
     return [
-        _Active(
-            level=alert.severity if one["state"] == "firing" else "pending",
-            since=_unix(one["activeAt"]),
-            service=one["labels"].get("job", ""),
-            alert=alert,
-        )
+        _Active(level=alert.severity if one.is_firing else "pending", reported=one, alert=alert)
         for one in rule.active
-        if one["state"] in ("firing", "pending")
     ]
 
 
-def _unix(moment: str) -> float:
-    """Return a time as Prometheus writes it, as Unix time."""
-    return datetime.fromisoformat(moment).timestamp()
-
-
-def _rules(url: str) -> dict[str, _Rule]:
-    groups = _data(f"{url}/api/v1/rules?type=alert", "groups")
+def _rules(data: Any) -> dict[str, _Rule]:
+    """Take the rules from a reply, by name."""
     return {
         rule["name"]: _Rule(
             problem=rule.get("lastError", "") if rule.get("health") == "err" else "",
-            active=tuple(rule.get("alerts") or ()),
+            active=tuple(
+                _reported(alert)
+                for alert in rule.get("alerts") or ()
+                if alert["state"] in ("firing", "pending")
+            ),
         )
-        for group in groups
+        for group in data["groups"]
         for rule in group["rules"]
     }
 
 
-def _value(url: str, alert: GuideAlert) -> str:
+def _reported(alert: Any) -> _Reported:
+    return _Reported(
+        is_firing=alert["state"] == "firing",
+        since=datetime.fromisoformat(alert["activeAt"]).timestamp(),
+        service=alert["labels"].get("job", ""),
+    )
+
+
+def _numbers(data: Any) -> list[float]:
+    """Take the values from the reply to a query."""
+    return [float(series["value"][1]) for series in data["result"]]
+
+
+def _value(server: Prometheus, alert: GuideAlert) -> str:
     """Return the largest value of what an alert watches."""
     try:
-        found = _data(f"{url}/api/v1/query?{urlencode({'query': alert.value})}", "result")
+        numbers = server.read(f"query?{urlencode({'query': alert.value})}", _numbers)
     except FetchError:
         return "the query failed"
-    numbers = [float(series["value"][1]) for series in found]
     if not numbers:
         return "no series"
     return words.share(max(numbers)) if alert.shows == "share" else words.estimated(max(numbers))
-
-
-def _data(address: str, part: str) -> list[dict[str, Any]]:
-    reply = fetch(address, timeout_seconds=PROMETHEUS_SECONDS).json()
-    try:
-        return list(reply["data"][part])
-    except _STRANGE as error:
-        raise _not_prometheus(address) from error
-
-
-def _not_prometheus(address: str) -> FetchError:
-    return FetchError(
-        f"{address} is not answered as by Prometheus", "Check LOOPSCOPE_PROMETHEUS_URL."
-    )

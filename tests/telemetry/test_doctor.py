@@ -275,7 +275,10 @@ def test_something_else_where_prometheus_should_be(name: str) -> None:
     with answering(pages) as url:
         found = hop(name, replace(QUICK, prometheus_url=url))
 
-    assert (found.status, found.seen) == ("failed", f"{url} is no Prometheus")
+    assert found.status == "failed"
+    assert found.seen.startswith(f"{url}/api/v1/")
+    assert found.seen.endswith("is not answered as by Prometheus")
+    assert found.fix == ("Something else answers at that address: give the base URL of Prometheus.")
 
 
 AM_READY = {"/-/ready": (200, "OK"), "/api/v2/status": (200, {"versionInfo": {"version": "0.25"}})}

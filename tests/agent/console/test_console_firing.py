@@ -151,3 +151,15 @@ def test_something_else_that_answers_is_refused(
 ) -> None:
     with pytest.raises(FetchError, match="is not answered as by Prometheus"):
         states(body=body)
+
+
+def test_a_fault_of_our_own_is_not_laid_at_the_door_of_prometheus(
+    states: Callable[..., dict[str, State]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(_: object) -> str:
+        raise KeyError("ours")
+
+    monkeypatch.setattr("agent.console.firing.usual_threshold", wrong)
+
+    with pytest.raises(KeyError, match="ours"):
+        states()
