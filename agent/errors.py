@@ -27,6 +27,8 @@ The class-level `code` names the kind of error in every channel (span, metric, H
     ├── EmptyCorpusError      empty_corpus     no document holds a word to search for
     ├── DuplicateChunkError   duplicate_chunk  two chunks claim the same id
     ├── IndexFileError        index_file       a saved index cannot be read or written
+    ├── FileBesideError       file_beside      a file beside the turn records, in agent/beside.py
+    │   └── ForeignFileError  foreign_file     that file is damaged, or not one of ours
     ├── RequestError and its kinds, in agent/http/errors.py
     └── InvalidThreadError, ConversationBusyError, MemoryUnavailableError  in agent/memory/errors.py
 """

@@ -10,6 +10,8 @@ They are raised while telemetry is set up or read, never while a graph runs.
     ├── RecordsUnavailableError records_unavailable  the store cannot be opened, read or written
     │   └── RecordsForeignError records_foreign      the file holds something else, or is damaged
     ├── RecordsQueryError       records_query        a column or limit that cannot be asked for
+    ├── MarkError               mark                 a mark that cannot be made
+    ├── MarkNotShownError       mark_not_shown       a mark that is kept and not in Grafana
     ├── CompareInputError       compare_input        a side of a comparison that makes no sense
     ├── NoChangeError           no_change            every turn is of one build
     ├── NothingComparedError    nothing_compared     the data of a comparison cannot be read
