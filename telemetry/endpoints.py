@@ -201,6 +201,10 @@ _MEANINGS: Final = (
     ("Name or service not known", "unknown host", "Correct the host name."),
     ("resolution", "unknown host", "Correct the host name."),
     ("SSL", "TLS failed", "Use http:// for plain text, or set OTEL_EXPORTER_OTLP_CERTIFICATE."),
+    ("redirected by", "a redirect, which no exporter follows", "Give the address it leads to, "
+     "often https:// in place of http://."),
+    ("due to timeout", "overloaded, and asks to wait longer than a delivery may take", "Sample, or "
+     "give the collector room."),
     ("code: 404", "HTTP 404", "Give the base URL of a collector; for a store that takes no log "
      "events set OTEL_LOGS_EXPORTER=none."),
     ("code: 405", "HTTP 405", "No OTLP receiver answers there: check port and path."),

@@ -32,7 +32,7 @@ from opentelemetry.sdk.trace.export import ConsoleSpanExporter
 from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker, close_all
 from telemetry.endpoints import Endpoint, ExportOptions, resolve
 from telemetry.environment import read_export
-from telemetry.exporting import EventQueue, Exporter, Hold, SpanQueue
+from telemetry.exporting import EventQueue, Exporter, Hold, SpanQueue, without_redirects
 from telemetry.losses import Complaint, Dropped, Failed, ignore_drops, ignore_failures
 from telemetry.sampling import TailSampler, ratio_bound
 
@@ -232,7 +232,7 @@ def _span_queue(
         from opentelemetry.exporter.otlp.proto.http import trace_exporter as http
 
         import_module("requests")  # the exporter would, when it is made
-        open_exporter = partial(http.OTLPSpanExporter, endpoint.url)
+        open_exporter = partial(without_redirects, http.OTLPSpanExporter, endpoint.url)
     return SpanQueue(
         open_exporter,
         endpoint.url,
@@ -263,7 +263,7 @@ def _event_queue(
     else:
         from opentelemetry.exporter.otlp.proto.http import _log_exporter as http
 
-        open_exporter = partial(http.OTLPLogExporter, endpoint.url)
+        open_exporter = partial(without_redirects, http.OTLPLogExporter, endpoint.url)
     return EventQueue(
         open_exporter,
         endpoint.url,

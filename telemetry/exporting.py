@@ -11,8 +11,9 @@ import copy
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, Context, attach, detach, set_value
 from opentelemetry.sdk._logs import LogRecordProcessor, ReadableLogRecord, ReadWriteLogRecord
@@ -158,6 +159,23 @@ class EventQueue(LogRecordProcessor):
         return self.worker.flush(timeout_millis / 1_000)
 
 
+def without_redirects(kind: Callable[[str], Any], url: str) -> Any:
+    """Make an OTLP/HTTP exporter of the SDK to which a redirect is a failure.
+
+    The SDK's follow none, and take one for a success: all would be lost, and nobody told.
+    """
+    exporter = kind(url)
+    with suppress(AttributeError):  # the SDK has no public way to its session
+        exporter._client._transport._session.hooks["response"].append(_refuse_redirect)
+    return exporter
+
+
+def _refuse_redirect(response: Any, **_: object) -> None:
+    if 300 <= response.status_code < 400:
+        response.close()
+        raise ValueError(f"redirected by status {response.status_code}")
+
+
 class ExporterOutlet(Generic[_T]):
     """An exporter as a worker's outlet; what the exporter logs becomes the reason of a loss.
 
@@ -247,7 +265,7 @@ class ExporterVoice(logging.Filter):
         if record.thread != self._thread:
             return True
         words = " ".join(record.getMessage().split())
-        if "hutdown" not in words:  # that line says only that it gave up, not why
+        if "hutdown" not in words or not self.last:  # that one says less than those before it
             self.last = words[:300]
         self._on_word()
         return False

@@ -289,7 +289,7 @@ def updates_of(returned: Any) -> Mapping[str, Any]:
             merged.update(updates_of(part))
         return merged
     if hasattr(returned, "__dict__"):
-        return vars(returned)
+        return dict(vars(returned))
     slots = [slot for kind in type(returned).__mro__ for slot in kind.__dict__.get("__slots__", ())]
     return {slot: getattr(returned, slot) for slot in slots if hasattr(returned, slot)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +16,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+
+NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass
@@ -59,8 +61,10 @@ class Collected:
 
 
 @contextmanager
-def collector(*, status: int = 200, delay_seconds: float = 0.0) -> Iterator[Collected]:
-    """An OTLP/HTTP receiver with a status and a delay."""
+def collector(
+    *, status: int = 200, delay_seconds: float = 0.0, headers: Mapping[str, str] = NO_HEADERS
+) -> Iterator[Collected]:
+    """An OTLP/HTTP receiver with a status, a delay and headers of its own."""
     collected = Collected()
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,6 +88,8 @@ def collector(*, status: int = 200, delay_seconds: float = 0.0) -> Iterator[Coll
             try:
                 self.send_response(status)
                 self.send_header("Content-Length", "0")
+                for name, value in headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True

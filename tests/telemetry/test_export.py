@@ -219,18 +219,25 @@ def test_one_line_says_where_everything_goes(
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
+    ("status", "headers", "words"),
     [
-        pytest.param(404, "HTTP 404. Give the base URL of a collector", id="404"),
-        pytest.param(401, "HTTP 401. Set OTEL_EXPORTER_OTLP_HEADERS", id="401"),
-        pytest.param(400, "code: 400", id="400"),
+        pytest.param(404, {}, "HTTP 404. Give the base URL of a collector", id="404"),
+        pytest.param(401, {}, "HTTP 401. Set OTEL_EXPORTER_OTLP_HEADERS", id="401"),
+        pytest.param(400, {}, "code: 400", id="400"),
+        pytest.param(
+            301, {"Location": "/elsewhere"}, "a redirect, which no exporter follows", id="redirect"
+        ),
+        pytest.param(429, {"Retry-After": "3600"}, "asks to wait longer", id="a-long-wait"),
     ],
 )
 def test_a_refusing_collector_is_counted_and_said_once(
-    status: int, words: str, caplog: pytest.LogCaptureFixture
+    status: int, headers: dict[str, str], words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     books = Books()
-    with collector(status=status) as seen, caplog.at_level(logging.WARNING):
+    with (
+        collector(status=status, headers=headers) as seen,
+        caplog.at_level(logging.WARNING),
+    ):
         export = make_export(environment={BASE: seen.url}, dropped=books)
         for _ in range(3):
             make_turn(export)
