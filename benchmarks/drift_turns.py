@@ -26,7 +26,8 @@ class LabelledTurn:
     rewrites: tuple[str, ...]
     is_drifted: bool
     first_drifted: int | None
-    """Number of the first drifted rewrite, counted from 1; None when none drifted."""
+    """Number of the first drifted rewrite, counted from 1; None when none drifted, or where only
+    the whole turn is labelled."""
     kind: str
     corpus: str
 
@@ -53,7 +54,7 @@ def load_turns(path: Path) -> list[LabelledTurn]:
             question=turn["q"],
             rewrites=tuple(turn["r"]),
             is_drifted=turn["drifted"],
-            first_drifted=turn["from"] if turn["drifted"] else None,
+            first_drifted=turn.get("from"),
             kind=turn["kind"],
             corpus=turn.get("corpus", "hosting"),
         )

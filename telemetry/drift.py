@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from telemetry.likeness import Profile, likeness, profile
+from telemetry.likeness import likeness
+from telemetry.passages import Passages
+from telemetry.profiles import Profiler
 from telemetry.spaces import TopicSpace, intent_space
 from telemetry.trees import BoostedTrees
 
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
 CACHED_TEXTS: Final = 1_024
-"""Questions and searches whose reading is kept, about 3 KB each; chosen by us."""
+"""Questions and searches whose reading is kept, about 3 KB each and 4 bytes a document; chosen by
+us."""
 REFERENCE_DOCUMENTS: Final = 64
 """Documents that give an embedding model's level of unrelated texts; chosen by us."""
 
@@ -90,17 +93,18 @@ class EvidenceMeasure:
             trees: Read `likeness.EVIDENCE`; else those that ship with the package.
         """
         self._trees = packaged_trees() if trees is None else trees
-        self._topics = TopicSpace.fit(texts)
-        self._intents = intent_space()
-        self._read = lru_cache(maxsize=CACHED_TEXTS)(self._profile)
+        profiler = document_profiler(texts)
+        self._read = lru_cache(maxsize=CACHED_TEXTS)(profiler.profile)
 
     def __call__(self, question: str, query: str) -> float:
         """Return the probability, 0 to 1."""
         evidence = likeness(self._read(question), self._read(query))
         return self._trees.probability(evidence.values())
 
-    def _profile(self, text: str) -> Profile:
-        return profile(text, self._topics, self._intents)
+
+def document_profiler(texts: Sequence[str]) -> Profiler:
+    """Return what reads questions and searches with the documents."""
+    return Profiler(TopicSpace.fit(texts), Passages(texts), intent_space())
 
 
 def packaged_trees() -> BoostedTrees:

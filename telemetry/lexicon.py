@@ -15,6 +15,14 @@ def _listings(table: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(listing.split()) for name, listing in _DATA[table].items()}
 
 
+def _alternatives(kind: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """Return the sets of a kind: each holds alternatives, and each of those its names."""
+    return tuple(
+        tuple(tuple(names.split()) for names in line.split("|"))
+        for line in _DATA["alternatives"][kind]
+    )
+
+
 SUBJECTS: Final = _listings("subjects")
 """Concept of a thing or event -> words and phrases for it; `_` joins the words of a phrase."""
 ACTIONS: Final = _listings("actions")
@@ -27,6 +35,12 @@ SETTINGS: Final = frozenset(_DATA["settings"].split())
 """Subjects that are nearly always there, so that they say little about what is asked."""
 OPPOSITES: Final[tuple[tuple[str, str], ...]] = tuple((a, b) for a, b in _DATA["opposites"])
 """Concepts of which one in place of the other turns a question round."""
+DEEDS: Final = _alternatives("deeds")
+"""Sets of deeds that exclude each other, each deed by its words and phrases."""
+THINGS: Final = _alternatives("things")
+"""Sets of things of one kind, each by its words and phrases: of two that exclude each other."""
+SIDES: Final = _listings("sides")
+"""Side of a thing -> the words that ask for it."""
 FILLERS: Final = frozenset(_DATA["fillers"].split())
 """Words that pad both questions and searches."""
 NEGATIONS: Final = frozenset(_DATA["negations"].split())

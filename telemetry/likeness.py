@@ -9,48 +9,21 @@ from typing import Final, SupportsFloat
 import numpy as np
 
 from telemetry import lexicon
-from telemetry.phrasing import ACTION, FACET, FILLER, SETTING, SUBJECT, UNKNOWN, Item, read
-from telemetry.spaces import IntentSpace, TopicSpace, Vector
+from telemetry.choices import swaps
+from telemetry.phrasing import FILLER, SUBJECT, UNKNOWN, Item
+from telemetry.profiles import BEGINNING, Profile
+from telemetry.sides import PRICE, TIME, TOLD, WAY
+from telemetry.spaces import Vector
 
-KIND_WEIGHT: Final = {
-    SUBJECT: 1.0, UNKNOWN: 0.7, ACTION: 0.4, FACET: 0.3, SETTING: 0.3, FILLER: 0.1,
-}  # fmt: skip
-"""How much a word counts by its kind; chosen by us, a rare word counts up to twice as much."""
 SAME_CONCEPT: Final = 0.9
 SAME_BEGINNING: Final = 0.8
 CLOSE_CONCEPT: Final = 0.5
 """How far one word can stand for another, 1 for the same word; chosen by us."""
+FILLER_WEIGHT: Final = 0.3
+"""How much a filler counts among new words; chosen by us."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """What comparing a text takes, computed once a text."""
-
-    stems: frozenset[str]
-    """Of every word."""
-    words: tuple[tuple[Item, float], ...]
-    """Each word or phrase that carries meaning, and its weight."""
-    names: frozenset[str]
-    """Stems of these words and phrases."""
-    beginnings: dict[str, tuple[str, ...]]
-    """Their first four letters -> their stems."""
-    concepts: tuple[str, ...]
-    """Theirs, in the order of the text."""
-    close: frozenset[str]
-    """Concepts close to theirs."""
-    is_negated: bool
-    intents: Vector
-    spread: Vector
-    """The intents with those close to them."""
-    clarity: float
-    """Length of the text's point among the intents: 0 when it expresses none of them."""
-    topics: Vector
-    """Zeros when the documents know none of the words."""
-    trust: float
-    """How far the documents can be believed, 0 to 1."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Likeness:
     """Evidence that a search still asks a question, in the order in which the trees read it."""
 
@@ -79,6 +52,45 @@ class Likeness:
     """Words in both over words in either; 0 to 1."""
     length: float
     """Words and phrases of the search that carry meaning."""
+    deeds_swapped: float
+    """Deeds that gave way to one that excludes them."""
+    things_swapped: float
+    """Things that gave way to another of their kind."""
+    other_side: float
+    """1 when both ask for a side of something, and not for the same one."""
+    side_added: float
+    """1 when only the search asks for a side."""
+    side_lost: float
+    """1 when only the question asks for a side."""
+    sides_apart: float
+    """1 when they have no side in common, the way to do something and the like included."""
+    price_added: float
+    """1 when only the search asks for a price."""
+    time_added: float
+    """1 when only the search asks for a time."""
+    way_instead: float
+    """1 when the search asks how to do it instead of the side that the question asks for."""
+    new_unknown: float
+    """Words of the search that neither the question nor any document has; 0 or more."""
+    new_known: float
+    """Words of the search that are the documents' and not the question's; 0 or more."""
+    new_unknown_share: float
+    new_known_share: float
+    """The same as shares of all words of the search; 0 to 1."""
+    lost: float
+    """Words of the question that the search has in no form; 0 or more."""
+    lost_known: float
+    """Those among them that the documents have; 0 or more."""
+    passages: float
+    """How alike the two find the documents: correlation over them, -1 to 1."""
+    passage_kept: float
+    """What the search finds in the question's best document, relative to its own best; 0 to 1."""
+    passage_meant: float
+    """What the question finds in the search's best document, relative to its own best; 0 to 1."""
+    found: float
+    """Share of the question's meaning in its best document; 0 to 1."""
+    query_found: float
+    """Share of the search's meaning in its best document; 0 to 1."""
 
     def values(self) -> tuple[float, ...]:
         """Return the evidence in the order of the fields."""
@@ -88,34 +100,8 @@ class Likeness:
 EVIDENCE: Final = tuple(field.name for field in fields(Likeness))
 
 
-def profile(text: str, topics: TopicSpace | None, intents: IntentSpace) -> Profile:
-    """Read a text and place it in both spaces."""
-    reading = read(text)
-    point = intents.project(reading)
-    strengths = intents.strengths(point)
-    concepts = tuple(concept for item in reading.items for concept in sorted(item.concepts))
-    beginnings: dict[str, tuple[str, ...]] = {}
-    for item in reading.items:
-        key = item.stem[:_BEGINNING]
-        beginnings[key] = (*beginnings.get(key, ()), item.stem)
-    return Profile(
-        stems=frozenset(reading.stems),
-        words=tuple((item, _weight(item, topics)) for item in reading.items),
-        names=frozenset(item.stem for item in reading.items),
-        beginnings=beginnings,
-        concepts=concepts,
-        close=frozenset().union(*(_CLOSE.get(concept, _NONE) for concept in concepts)),
-        is_negated=reading.is_negated,
-        intents=strengths,
-        spread=intents.spread(strengths),
-        clarity=math.sqrt(float(point @ point)),
-        topics=_NOWHERE if topics is None else topics.project(reading),
-        trust=0.0 if topics is None else topics.trust,
-    )
-
-
 def likeness(question: Profile, query: Profile) -> Likeness:
-    """Collect the evidence on one pair of texts that were profiled with the same spaces."""
+    """Collect the evidence on one pair of texts that one `Profiler` has read."""
     asked = [(item, weight, _best(item, query)) for item, weight in question.words]
     sought = [(item, weight, _best(item, question)) for item, weight in query.words]
     mutual = _share(asked) * _share(sought)
@@ -136,6 +122,10 @@ def likeness(question: Profile, query: Profile) -> Likeness:
         turned=float(_is_turned(question, query, mutual)),
         overlap=len(question.stems & query.stems) / max(1, len(question.stems | query.stems)),
         length=float(len(query.words)),
+        **_of_choices(question, query),
+        **_of_sides(question, query),
+        **_of_words(question, query),
+        **_of_passages(question.passages, query.passages),
     )
 
 
@@ -144,9 +134,65 @@ _Matched = list[tuple[Item, float, float]]
 """A text's words, their weights, and how far the other text has them, 0 to 1."""
 
 
-def _weight(item: Item, topics: TopicSpace | None) -> float:
-    rarity = 1.0 if topics is None else topics.rarity(item)
-    return KIND_WEIGHT[item.kind] * (1 + rarity) / 2
+def _of_choices(question: Profile, query: Profile) -> dict[str, float]:
+    found = swaps(question.choices, query.choices)
+    return {"deeds_swapped": float(found.deeds), "things_swapped": float(found.things)}
+
+
+def _of_sides(question: Profile, query: Profile) -> dict[str, float]:
+    asked, sought = question.sides & TOLD, query.sides & TOLD
+    is_other = bool(asked) and asked.isdisjoint(sought)
+    added = query.sides - question.sides
+    return {
+        "other_side": float(is_other and bool(sought)),
+        "side_added": float(bool(sought) and not asked),
+        "side_lost": float(bool(asked) and not sought),
+        "sides_apart": float(
+            bool(question.sides and query.sides) and question.sides.isdisjoint(query.sides)
+        ),
+        "price_added": float(PRICE in added),
+        "time_added": float(TIME in added),
+        "way_instead": float(WAY in added and is_other),
+    }
+
+
+def _of_words(question: Profile, query: Profile) -> dict[str, float]:
+    new = {True: 0.0, False: 0.0}
+    total = 0.0
+    for item, _ in query.words:
+        weight = FILLER_WEIGHT if item.kind == FILLER else 1.0
+        total += weight
+        if not _has(question, item):
+            new[item.stem in query.documented] += weight
+    lost = [item for item, _ in question.words if item.kind != FILLER and not _has(query, item)]
+    return {
+        "new_unknown": new[False],
+        "new_known": new[True],
+        "new_unknown_share": new[False] / max(1.0, total),
+        "new_known_share": new[True] / max(1.0, total),
+        "lost": float(len(lost)),
+        "lost_known": float(sum(item.stem in question.documented for item in lost)),
+    }
+
+
+def _has(text: Profile, item: Item) -> bool:
+    """Whether a text has a word or another one for it."""
+    return (
+        item.stem in text.names
+        or item.stem in text.stems
+        or not item.concepts.isdisjoint(text.meanings)
+    )
+
+
+def _of_passages(asked: Vector, sought: Vector) -> dict[str, float]:
+    best, query_best = float(asked.max()), float(sought.max())
+    return {
+        "passages": _cosine(asked - asked.mean(), sought - sought.mean()),
+        "passage_kept": float(sought[asked.argmax()]) / query_best if query_best else 0.0,
+        "passage_meant": float(asked[sought.argmax()]) / best if best else 0.0,
+        "found": best,
+        "query_found": query_best,
+    }
 
 
 def _shared_intents(question: Profile, query: Profile) -> float:
@@ -166,9 +212,9 @@ def _best(item: Item, other: Profile) -> float:
     """Return how far a word stands in another text, 0 to 1."""
     if item.stem in other.names:
         return 1.0
-    if not item.concepts.isdisjoint(other.concepts):
+    if not item.concepts.isdisjoint(other.meanings):
         return SAME_CONCEPT
-    alike = other.beginnings.get(item.stem[:_BEGINNING], ())
+    alike = other.beginnings.get(item.stem[:BEGINNING], ())
     if any(_begin_alike(item.stem, stem) for stem in alike):
         return SAME_BEGINNING
     return 0.0 if item.concepts.isdisjoint(other.close) else CLOSE_CONCEPT
@@ -176,7 +222,7 @@ def _best(item: Item, other: Profile) -> float:
 
 def _begin_alike(left: str, right: str) -> bool:
     """Whether two stems share at least four letters and over 60 % of the longer one."""
-    shared = max(_BEGINNING, math.floor(0.6 * max(len(left), len(right))) + 1)
+    shared = max(BEGINNING, math.floor(0.6 * max(len(left), len(right))) + 1)
     return len(left) >= shared and left[:shared] == right[:shared]
 
 
@@ -214,18 +260,3 @@ def _ratio(product: _Number, left: _Number, right: _Number) -> float:
     """Return a product over the geometric mean of two squares; 0 when either is 0."""
     squares = float(left) * float(right)
     return float(product) / math.sqrt(squares) if squares else 0.0
-
-
-def _close_concepts() -> dict[str, frozenset[str]]:
-    close: dict[str, set[str]] = {}
-    for concept, others in lexicon.RELATED.items():
-        for other in others:
-            close.setdefault(concept, set()).add(other)
-            close.setdefault(other, set()).add(concept)
-    return {concept: frozenset(others) for concept, others in close.items()}
-
-
-_CLOSE: Final = _close_concepts()
-_NONE: Final[frozenset[str]] = frozenset()
-_BEGINNING: Final = 4
-_NOWHERE: Final[Vector] = np.zeros(1, dtype=np.float32)

@@ -49,8 +49,10 @@ class Item:
 class Reading:
     """What was read in a text."""
 
+    words: tuple[str, ...]
+    """Every word in lower case, in order."""
     stems: tuple[str, ...]
-    """Every word without its ending, in order."""
+    """The same words without their endings."""
     items: tuple[Item, ...]
     """The words and phrases that carry meaning, each once, in order."""
     is_negated: bool
@@ -128,7 +130,7 @@ def read(text: str) -> Reading:
     stems = [stem(word) for word in found]
     kept = [(w, s) for w, s in zip(found, stems, strict=True) if w not in lexicon.ARTICLES]
     items, negations = _items(kept)
-    return Reading(tuple(stems), items, negations % 2 == 1)
+    return Reading(tuple(found), tuple(stems), items, negations % 2 == 1)
 
 
 def _items(kept: list[tuple[str, str]]) -> tuple[tuple[Item, ...], int]:

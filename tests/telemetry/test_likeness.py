@@ -6,21 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from telemetry.likeness import EVIDENCE, Likeness, likeness, profile
-from telemetry.spaces import TopicSpace, intent_space
+from telemetry.drift import document_profiler
+from telemetry.likeness import EVIDENCE, Likeness, likeness
 
 DOCUMENTS = [
     "Refunds are paid within ten days of the order.",
     "Backups run every night and are kept for two weeks.",
     "The availability guarantee covers outages; incidents are posted on the status page.",
 ]
-TOPICS = TopicSpace(DOCUMENTS)
+PROFILE = document_profiler(DOCUMENTS).profile
 
 
 def compare(question: str, query: str) -> Likeness:
-    return likeness(
-        profile(question, TOPICS, intent_space()), profile(query, TOPICS, intent_space())
-    )
+    return likeness(PROFILE(question), PROFILE(query))
 
 
 @pytest.mark.parametrize(
@@ -93,13 +91,48 @@ def test_words_that_nobody_knows_are_strange_only_when_new() -> None:
     assert compare("refund", "flugelhorn").strange > 0
 
 
+@pytest.mark.parametrize(
+    ("question", "query", "expected"),
+    [
+        pytest.param("how long is a refund", "refund price", "other_side", id="another-side"),
+        pytest.param("can I have a refund", "refund price", "side_added", id="a-side-nobody-asked"),
+        pytest.param("how long is a refund", "refund", "side_lost", id="its-side-left-out"),
+        pytest.param("how long is a refund", "how to get a refund", "way_instead", id="the-way"),
+        pytest.param("daily backups", "weekly backups", "things_swapped", id="another-of-its-kind"),
+        pytest.param("block an address", "allow an address", "deeds_swapped", id="the-reverse"),
+        pytest.param("refund", "refund for flugelhorns", "new_unknown", id="in-no-document"),
+        pytest.param("refund", "refund and incidents", "new_known", id="in-the-documents"),
+        pytest.param("refund for backups", "refund", "lost_known", id="dropped-a-known-word"),
+    ],
+)
+def test_evidence_that_is_there_and_is_not_when_nothing_changed(
+    question: str, query: str, expected: str
+) -> None:
+    assert asdict(compare(question, query))[expected] == 1
+    assert asdict(compare(question, question))[expected] == 0
+
+
+def test_two_texts_that_find_the_same_document_agree_on_the_documents() -> None:
+    same = compare("money back after my order", "refunds within ten days")
+    other = compare("money back after my order", "backups every night")
+
+    assert same.passages > 0.5 > other.passages
+    assert (same.passage_kept, same.passage_meant) == (1, 1)
+    assert other.passage_kept < 0.5
+
+
 @given(question=st.text(max_size=60), query=st.text(max_size=60))
 @settings(max_examples=100, deadline=None)
 def test_evidence_stays_in_its_range(question: str, query: str) -> None:
     found = asdict(compare(question, query))
-    shares = ("intent", "intent_shared", "intent_kept", "mutual", "turned", "overlap")
+    shares = (
+        "intent", "intent_shared", "intent_kept", "mutual", "turned", "overlap", "other_side",
+        "side_added", "side_lost", "sides_apart", "price_added", "time_added", "way_instead",
+        "new_unknown_share", "new_known_share", "passage_kept", "passage_meant", "found",
+        "query_found",
+    )  # fmt: skip
 
     assert tuple(found) == EVIDENCE
     assert all(-1e-6 <= found[name] <= 1 + 1e-6 for name in shares)
-    assert -1 - 1e-6 <= found["topic"] <= 1 + 1e-6
+    assert all(-1 - 1e-6 <= found[name] <= 1 + 1e-6 for name in ("topic", "passages"))
     assert all(found[name] >= 0 for name in ("clarity", "query_clarity", "dropped", "strange"))
