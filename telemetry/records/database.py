@@ -97,6 +97,12 @@ class Database:
         self.address = address
         self._raw = raw
         self._errors = errors
+        self._file = _file(address)
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether another file, or none, is now where this SQLite store was opened."""
+        return _file(self.address) != self._file
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one statement with `?` placeholders and return its rows."""
@@ -147,6 +153,15 @@ class Database:
             yield
         except self._errors as error:
             raise _unavailable(self.address, error) from error
+
+
+def _file(address: Address) -> tuple[int, int] | None:
+    """Return what tells the file of a SQLite store from any other; None where there is none."""
+    try:
+        found = address.path.stat() if address.path else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found else None
 
 
 def _unavailable(address: Address, error: Exception) -> RecordsUnavailableError:

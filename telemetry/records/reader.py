@@ -223,6 +223,8 @@ class RecordReader:
             return self._open().execute(sql, parameters)
 
     def _open(self) -> Database:
+        if self._database is not None and self._database.is_moved:
+            self._forget()
         if self._database is None:
             database = connect(self.address, read_only=True)
             try:

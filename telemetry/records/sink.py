@@ -149,6 +149,8 @@ class _Writer:
         self._abandon()
 
     def _open(self) -> Database:
+        if self._database is not None and self._database.is_moved:
+            self._abandon()  # nobody would ever read what is written to a deleted file
         if self._database is None:
             self._database = open_migrated(self._address)
         return self._database
@@ -161,7 +163,7 @@ class _Writer:
 
     def _trim_when_due(self, database: Database) -> None:
         now = self._clock()
-        if now < self._next_trim:
+        if 0 < self._next_trim - now <= TRIM_SECONDS:  # the clock may have been set back
             return
         self._next_trim = now + TRIM_SECONDS
         try:

@@ -112,6 +112,46 @@ def test_the_store_stays_bounded_while_it_is_written(url: str, reader: RecordRea
     sink.close()
 
 
+@pytest.mark.parametrize("left", ["nothing", "its log", "a copy"])
+def test_a_store_that_is_deleted_is_begun_anew_and_read_anew(tmp_path: Path, left: str) -> None:
+    path, books = tmp_path / "turns.sqlite", Books()
+    with open_reader(path) as reader:
+        sink = make_sink(path, books)
+        sink.put(make_turn())
+        assert sink.flush(10)
+        assert reader.count() == 1
+        if left == "a copy":  # as a rotation of files leaves it
+            path.rename(tmp_path / "turns.1.sqlite")
+        else:
+            path.unlink()
+        if left != "its log":
+            for end in ("-wal", "-shm"):
+                path.with_name(f"{path.name}{end}").unlink()
+        sink.put(make_turn())
+        sink.put(make_turn())
+        assert sink.flush(10)
+
+        assert reader.count() == 2
+        sink.close(10)
+        assert reader.count() == 2
+    assert books.lost == {}
+
+
+def test_a_store_stays_bounded_after_a_clock_that_was_set_back(
+    url: str, reader: RecordReader
+) -> None:
+    now = [NOW + DAY]
+    sink = RecordSink(url, clock=lambda: now[0], retention=Retention(max_turns=1))
+    sink.put(make_turn())
+    assert sink.flush(10)
+    now[0] = NOW
+    sink.put(make_turn())
+    assert sink.flush(10)
+    sink.close(10)
+
+    assert reader.count() == 1
+
+
 def test_two_writers_share_one_store(url: str, reader: RecordReader) -> None:
     sinks = [make_sink(url) for _ in range(2)]
 
