@@ -16,6 +16,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from multiprocessing import parent_process, util
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from telemetry.losses import (
@@ -110,8 +111,7 @@ class BatchWorker(Generic[_T]):
 
     def _reset(self) -> None:
         self._queue: deque[_T | threading.Event] = deque()
-        # A garbage collection under the lock may close an abandoned stream, which puts its items.
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # a garbage collection may close a stream, which puts items
         self._wake = threading.Event()
         self._hurry = threading.Event()
         self._closing = threading.Event()
@@ -189,9 +189,8 @@ class BatchWorker(Generic[_T]):
     def _rouse(self) -> bool:
         with self._lock:
             if self._thread is None:
-                thread = threading.Thread(
-                    target=self._run, name=f"loopscope-{self.signal}", daemon=True
-                )
+                name = f"loopscope-{self.signal}"
+                thread = threading.Thread(target=self._run, name=name, daemon=True)
                 self._thread = thread  # a put from within `start` shall not make another
                 try:
                     thread.start()
@@ -200,6 +199,8 @@ class BatchWorker(Generic[_T]):
                     self._dropped(self.signal, _count(self._queue))
                     self._queue.clear()
                     return False
+                if parent_process() is not None:  # a child of `multiprocessing`: it skips atexit
+                    util.Finalize(None, close_all, exitpriority=0)
         self._wake.set()
         return True
 
@@ -214,8 +215,7 @@ class BatchWorker(Generic[_T]):
             self._hurry.wait(self._limits.interval_seconds)
             self._wake.clear()
             self._hurry.clear()
-            # Read before draining: an item put meanwhile is still seen.
-            closing = self._closing.is_set()
+            closing = self._closing.is_set()  # before draining: an item put meanwhile is still seen
             self._drain()
             if closing:
                 break

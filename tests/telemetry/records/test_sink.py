@@ -401,6 +401,36 @@ def test_forked_workers_write_on_their_own(url: str, reader: RecordReader) -> No
     assert reader.count() == 4
 
 
+CHILDREN = """
+import multiprocessing, sys
+from record_turns import make_turn
+from telemetry.records import RecordSink
+sink = RecordSink(sys.argv[1], clock=lambda: 1_700_000_100.0)
+def work(n):
+    for _ in range(n):
+        sink.put(make_turn())
+if __name__ == "__main__":
+    sink.put(make_turn())
+    children = [
+        multiprocessing.get_context("fork").Process(target=work, args=(n,)) for n in (1, 2)
+    ]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    print([child.exitcode for child in children], sink.flush(10))
+"""
+
+
+def test_children_of_multiprocessing_have_written_their_turns_when_they_end(
+    url: str, reader: RecordReader
+) -> None:
+    result = run_python(CHILDREN, url)
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, "[0, 0] True\n", "")
+    assert reader.count() == 4
+
+
 ENDING = """
 import sys
 from record_turns import make_turn
