@@ -474,6 +474,49 @@ ANSWERED_WITHOUT_EVIDENCE: Final = Failure(
     f"&& {{ span.{names.RAG_GRADE_PASSED} = 0 }}",
 )
 
+TWO_ENDS: Final = Failure(
+    slug="two_ends",
+    title="Turn with two ends",
+    sentence="Nodes of two terminal roles run in one turn, such as a refusal and an answer.",
+    hurts="Which reply the customer gets is chance, and the other one is paid for as well.",
+    alerts=(
+        Alert(
+            tier="ticket",
+            condition=Happened(
+                events=shares.TWO_ENDS, what="turns in which two terminal nodes ran"
+            ),
+            keep_seconds=_HOUR,
+            summary="{service}: in {value} turn(s) two terminal nodes ran",
+            why="A fault of logic: one case proves it. Never a page: the customer gets a reply.",
+        ),
+    ),
+    panel=Panel(id=124, title="Turns in which two terminal nodes ran", unit="count"),
+    meaning="Two paths of the graph were taken at once: most often a node returns a jump "
+    "(`Command`) while an ordinary edge still leads on from it. The turn is counted under one "
+    "outcome, so the shares of answers and refusals hide it.",
+    diagnosis=(
+        "Open a trace: which two nodes ended the turn, and after which node did the paths part?",
+        "Look at that node: it must have a jump, a conditional edge or plain edges, only one of "
+        "the three.",
+        "Look for a change of version at the time it began.",
+    ),
+    mitigation=(
+        "Roll back to the version before the graph was edited.",
+        "For good: one way of routing for each node, and a test that asks one question for each "
+        "end and counts the terminal nodes.",
+    ),
+    false_causes=(
+        "A role was given to a node that ends nothing, such as a draft that another node sends: "
+        "give it no role, or the role `revise`.",
+    ),
+    commands=(
+        _gained(names.TERMINAL_CONFLICTS, names.LABEL_GRAPH),
+        _gained(names.ROUTES, names.LABEL_ROUTER, names.LABEL_ROUTE),
+        "loopscope graph",
+    ),
+    traces=f"{{ span.{names.RAG_CONFLICT} = true }}",
+)
+
 REVISE_AT_CAP: Final = Failure(
     slug="revise_at_cap",
     title="Revise loop always at the cap",
@@ -1148,6 +1191,7 @@ FAILURES: Final[tuple[Failure, ...]] = (
     REWRITE_DRIFT,
     NO_RESULTS_JUMP,
     ANSWERED_WITHOUT_EVIDENCE,
+    TWO_ENDS,
     REVISE_AT_CAP,
     SCORE_NOT_RISING,
     STALE_CRITIQUE,

@@ -317,6 +317,12 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         few={t.UNFOUNDED: 1, t.ANSWERED: 1},
         few_firing=("RagAnsweredWithoutEvidenceTicket",),
     ),
+    "two_ends": Scenario(
+        fault=changed({t.TWO_ENDS: 1}),
+        firing={0: (), 3: ("RagTwoEndsTicket",), 25: ("RagTwoEndsTicket",)},
+        few={t.TWO_ENDS: 1},
+        few_firing=("RagTwoEndsTicket",),
+    ),
     "revise_at_cap": Scenario(
         fault=changed({t.LOOP_AT_CAP: 6, t.LOOP_PASSED: 2}),
         firing={15: (), 45: ("RagReviseAtCapTicket",)},

@@ -34,6 +34,7 @@ DISCARDED: Final = Count(
 UNFOUNDED: Final = Count(
     metric=names.TURNS, where=f'{_OUTCOME}="{names.ANSWERED}",{_LAST_GRADE}="{names.FAIL}"'
 )
+TWO_ENDS: Final = Count(metric=names.TERMINAL_CONFLICTS)
 DROPPED: Final = Count(metric=names.TELEMETRY_DROPPED)
 TELEMETRY_ERRORS: Final = Count(metric=names.TELEMETRY_ERRORS)
 

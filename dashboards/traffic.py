@@ -43,6 +43,7 @@ UNFOUNDED: Final = turns(names.ANSWERED, names.YES, names.FAIL)
 
 RECURSION_ERRORS: Final = sample(names.RECURSION_ERRORS)
 DRIFTED_ANSWERS: Final = sample(names.ANSWERED_AFTER_DRIFT)
+TWO_ENDS: Final = sample(names.TERMINAL_CONFLICTS)
 EMPTY: Final = sample(names.RETRIEVALS, result=names.EMPTY, attempt="0")
 HIT: Final = sample(names.RETRIEVALS, result=names.HIT, attempt="0")
 SEARCH_ERROR: Final = sample(names.RETRIEVALS, result=names.ERROR, attempt="0")
@@ -74,7 +75,7 @@ BROKEN: Final = sample(names.TELEMETRY_ERRORS, where="reader")
 HEALTHY: Final[Rates] = {
     ANSWERED: 8, NO_RESULTS: 0.75, OFF_TOPIC: 1, FAILED: 0.25,
     REFUSED_LATE: 0, LOOPED: 0, DISCARDED: 0, UNFOUNDED: 0,
-    RECURSION_ERRORS: 0, DRIFTED_ANSWERS: 0.03125,
+    RECURSION_ERRORS: 0, TWO_ENDS: 0, DRIFTED_ANSWERS: 0.03125,
     HIT: 8.75, EMPTY: 0.25, SEARCH_ERROR: 0.125,
     PASSED: 7.25, GRADED_OUT: 10.5, SCORES: 18, WEAK: 2,
     SWAP: 0.25, NEW_CHUNKS: 2.5, NOTHING_MATCHED: 0.25, LATER: 1, DRIFTED: 0.0625,

@@ -12,6 +12,7 @@ from telemetry.detectors import (
     runaway_loop,
     silent_rejection,
     synonym_swap,
+    two_ends,
 )
 from telemetry.revise_detectors import revise_at_cap, score_not_rising, stale_critique
 from telemetry.turn import Turn
@@ -20,6 +21,7 @@ DETECTORS: Final[tuple[Callable[[Turn], Finding | None], ...]] = (
     silent_rejection,
     runaway_loop,
     budget_checked_first,
+    two_ends,
     synonym_swap,
     rewrite_drift,
     revise_at_cap,

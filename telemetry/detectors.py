@@ -29,6 +29,7 @@ graph makes before a recursion limit of 25 stops it."""
 SILENT_REJECTION: Final = "silent_rejection"
 RUNAWAY_LOOP: Final = "runaway_loop"
 BUDGET_CHECKED_FIRST: Final = "budget_checked_first"
+TWO_ENDS: Final = "two_ends"
 SYNONYM_SWAP: Final = "synonym_swap"
 REWRITE_DRIFT: Final = "rewrite_drift"
 
@@ -234,6 +235,17 @@ def budget_checked_first(turn: Turn) -> Finding | None:
         evidence=f"no-results reply after {turn.rewrites} rewrites, although the last grading "
         "passed a chunk",
         facts={"rewrites": turn.rewrites, "passed_chunks": passed},
+    )
+
+
+def two_ends(turn: Turn) -> Finding | None:
+    """Find a turn in which nodes of two terminal roles ran."""
+    if not turn.is_conflict:
+        return None
+    return Finding(
+        detector=TWO_ENDS,
+        evidence=f"nodes of these roles ended one turn: {', '.join(turn.terminal_roles)}",
+        facts={"ends": len(turn.terminal_roles)},
     )
 
 

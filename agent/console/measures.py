@@ -104,6 +104,8 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "answered_without_evidence": _measure(
         lambda t: t.ended("answered", last_grade="fail"), lambda t: t.ended("answered"),
         Selection(outcome="answered", last_grade="fail")),
+    "two_ends": _finding(
+        "two_ends", lambda t: t.ended(), "turns in which two terminal nodes ran, of all turns"),
     "swapped": _finding(
         "synonym_swap", lambda t: t.count(Selection(min_rewrites=1)),
         "turns with a synonym swap, of turns that rewrote"),

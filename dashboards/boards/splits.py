@@ -16,6 +16,7 @@ SPLITS: Final[Mapping[str, tuple[Make, ...]]] = {
     "rewrite_drift": (search.similarity, search.answered_after_drift),
     "no_results_jump": (versions.no_results_by_version,),
     "answered_without_evidence": (versions.unfounded_by_version, nodes.routes),
+    "two_ends": (turns.conflicts, nodes.routes),
     "revise_at_cap": (drafts.ends, drafts.revisions),
     "score_not_rising": (drafts.revisions, models.calls_by_role),
     "stale_critique": (drafts.revisions,),

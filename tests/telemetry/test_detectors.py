@@ -16,6 +16,7 @@ from telemetry.detectors import (
     runaway_loop,
     silent_rejection,
     synonym_swap,
+    two_ends,
 )
 from telemetry.turn import Retrieval, Round, Turn
 
@@ -322,6 +323,25 @@ def test_check_all_names_every_failure_of_a_turn() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [
+        pytest.param((), None, id="no-end"),
+        pytest.param((names.ANSWER,), None, id="one-end"),
+        pytest.param((names.ANSWER, names.ANSWER), None, id="an-end-that-is-reached-twice"),
+        pytest.param(
+            (names.OFF_TOPIC, names.ANSWER),
+            "nodes of these roles ended one turn: off_topic, answer",
+            id="two-ends",
+        ),
+    ],
+)
+def test_two_ends(roles: tuple[str, ...], expected: str | None) -> None:
+    found = two_ends(make_turn(terminal_roles=roles))
+
+    assert (found and found.evidence) == expected
+
+
 def test_check_all_finds_nothing_in_a_good_turn() -> None:
     assert check_all(make_turn()) == ()
 
@@ -333,6 +353,7 @@ def test_evidence_holds_no_text_of_the_turn(check: Any) -> None:
         loop(0.1, 0.1, 0.1, outcome=names.RECURSION_LIMIT),
         graded((False,), (True,), outcome=names.NO_RESULTS),
         searched(OUTAGE_FIRST, OUTAGE_FIRST),
+        make_turn(terminal_roles=(names.OFF_TOPIC, names.ANSWER)),
         make_turn(
             outcome=names.GAVE_UP,
             drafts=3,

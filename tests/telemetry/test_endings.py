@@ -15,6 +15,7 @@ from langgraph.types import Command, StreamWriter, interrupt
 from loop_graphs import LOOP_ROLES, line_graph, loop_graph
 from opentelemetry.trace import StatusCode
 
+from telemetry.checks import check_all
 from telemetry.content import digest
 from telemetry.testing import Kit
 
@@ -497,6 +498,7 @@ def test_two_terminal_nodes_are_one_turn_and_a_conflict() -> None:
     assert kit.value("rag_terminal_conflicts_total") == 1
     assert kit.span("invoke_workflow both").attributes["rag.conflict"] is True
     assert kit.turn.terminal_roles == ("off_topic", "answer")
+    assert [finding.detector for finding in check_all(kit.turn)] == ["two_ends"]
     assert kit.counted("rag_routes_total", "router", "route") == {("guard", "refuse"): 1}
     assert len(kit.trace_ids()) == 1
 
