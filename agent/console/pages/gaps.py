@@ -66,13 +66,16 @@ def _draw(gaps: Gaps) -> None:
         fact(f"{gaps.turns:,}", "turns without results")
         fact(f"{len(gaps.gaps):,}", "groups")
         ui.element("span").classes("grow")
-        ui.button("CSV", on_click=lambda: ui.download.content(as_csv(gaps), "gaps.csv")).props(
-            "outline dense padding='4px 14px'"
-        )
-        ui.button(
-            "JSON",
-            on_click=lambda: ui.download.content(json.dumps(as_json(gaps), indent=2), "gaps.json"),
-        ).props("outline dense padding='4px 14px'")
+        with ui.element("div").classes("row"):  # kept side by side where the line is too short
+            ui.button("CSV", on_click=lambda: ui.download.content(as_csv(gaps), "gaps.csv")).props(
+                "outline dense padding='4px 14px'"
+            )
+            ui.button(
+                "JSON",
+                on_click=lambda: ui.download.content(
+                    json.dumps(as_json(gaps), indent=2), "gaps.json"
+                ),
+            ).props("outline dense padding='4px 14px'")
     for gap in gaps.gaps[:SHOWN]:
         _draw_gap(gap)
     if len(gaps.gaps) > SHOWN:
