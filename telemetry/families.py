@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -171,6 +172,7 @@ class MetricSet:
         self._pending: deque[Report] = deque()
         self._counting = threading.Lock()
         self._batch = BATCH if is_alone else 1
+        self.collector = WithoutCreated(self.all, self.count)
         _SETS.add(self)
         for signal in names.SIGNALS:
             self.counters[names.TELEMETRY_DROPPED].labels(signal)
@@ -273,6 +275,9 @@ def metric_set(registry: CollectorRegistry) -> MetricSet:
         existing: MetricSet | None = getattr(registry, _ATTRIBUTE, None)
         if existing is None:
             existing = MetricSet()
-            registry.register(WithoutCreated(existing.all, existing.count))
+            registry.register(existing.collector)
             setattr(registry, _ATTRIBUTE, existing)
+            return existing
+        with suppress(ValueError):  # it is still there; else the host has emptied the registry
+            registry.register(existing.collector)
         return existing

@@ -35,6 +35,17 @@ def test_a_registry_has_one_set_however_often_it_is_asked_for() -> None:
     assert metric_set(CollectorRegistry()) is not first
 
 
+def test_a_registry_that_its_host_has_emptied_has_its_set_again() -> None:
+    kit = Kit()
+    kit.watch(loop_graph(bound=0), LOOP_ROLES).invoke(QUESTION)
+    for collector in list(kit.registry._collector_to_names):
+        kit.registry.unregister(collector)
+    assert kit.value("rag_turns_total") == 0
+    kit.watch(loop_graph(bound=0), LOOP_ROLES).invoke(QUESTION)
+
+    assert kit.value("rag_turns_total") == 2
+
+
 def test_two_graphs_of_one_registry_have_their_own_label() -> None:
     kit = Kit()
     kit.watch(loop_graph(name="one", bound=0), LOOP_ROLES).invoke(QUESTION)
