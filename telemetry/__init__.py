@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from telemetry.content import ContentGate
+    from telemetry.drift import DriftModel
     from telemetry.endpoints import ExportOptions
     from telemetry.export import setup_export
     from telemetry.exposition import metrics_app, start_metrics_server, worker_died
@@ -25,6 +26,7 @@ __all__ = [
     "Chunks",
     "ContentGate",
     "Critique",
+    "DriftModel",
     "ExportOptions",
     "Grades",
     "Readers",
@@ -48,6 +50,7 @@ _HOMES = {
     "ContentGate": "telemetry.content",
     "Critique": "telemetry.facts",
     "DEFAULT_READERS": "telemetry.readers",
+    "DriftModel": "telemetry.drift",
     "ExportOptions": "telemetry.endpoints",
     "Grades": "telemetry.facts",
     "Readers": "telemetry.facts",
