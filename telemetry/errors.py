@@ -175,7 +175,8 @@ class NoChangeError(TelemetryError):
     def __init__(self, build: str, since: str) -> None:
         super().__init__(
             f"no change found: got one build ({build}) since {since}, expected two. "
-            "Name the sides, for example --before 2d..1d --after 1d..."
+            "Name the sides, for example --before 2d..1d --after 1d.., or mark what changed "
+            "(`loopscope mark`) and name the records that keep it with --records."
         )
 
 

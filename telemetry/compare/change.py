@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from telemetry.records.marks import Mark
+
 Build: TypeAlias = tuple[str, ...]
 """Values of the build's labels, in the order of `window.LABELS`."""
 
@@ -59,6 +61,18 @@ def last_change(turns: Sequence[tuple[float, Build]]) -> Change | None:
     if not others:
         return None
     return Change(at=turns[place][0], before=Counter(others).most_common(1)[0][0], after=build)
+
+
+def later(change: Change | None, marks: Sequence[Mark]) -> Change | None:
+    """Return the change or the last mark, whichever is later; None when there is neither.
+
+    Args:
+        change: Of the build.
+        marks: Oldest first.
+    """
+    if not marks or (change is not None and change.at >= marks[-1].at):
+        return change
+    return Change(at=marks[-1].at, before=(), after=(), mark=marks[-1].what)
 
 
 def _has_taken_over(own: int, turns: int) -> bool:

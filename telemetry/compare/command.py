@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,14 +16,19 @@ from telemetry.compare.comparison import compare as compare_sides
 from telemetry.compare.from_prometheus import compare_prometheus
 from telemetry.compare.from_records import RecordsSource, without_guard
 from telemetry.compare.measures import BY_NAME, MEASURES, Measure
-from telemetry.compare.options import readable, refuse_two_sources, source_options
+from telemetry.compare.options import (
+    readable,
+    records_beside_prometheus,
+    refuse_two_sources,
+    source_options,
+)
 from telemetry.compare.page import page
 from telemetry.compare.report import as_json, markdown, print_report
 from telemetry.compare.window import Window, read_window, refuse_overlap
 from telemetry.durations import Duration
-from telemetry.errors import CompareInputError, NothingComparedError
+from telemetry.errors import CompareInputError, NothingComparedError, RecordsMissingError
 from telemetry.prometheus_api import Prometheus
-from telemetry.records import open_reader
+from telemetry.records import Mark, open_reader
 
 
 @click.command()
@@ -82,10 +88,13 @@ def compare(
 ) -> None:  # fmt: skip
     """Say whether it became worse after a change, since when, and what is to blame.
 
-    Without --before and --after: around the last change of the build, or with --records the last
-    mark when that is later. Exit codes: 0 fine, 1 worse, 3 not enough data, 2 wrong usage, 4 the
-    data cannot be read.
+    Without --before and --after: around the last change of the build, or the last mark when that is
+    later. Marks are in the records: beside --prometheus, --records says where. Exit codes: 0 fine,
+    1 worse, 3 not enough data, 2 wrong usage, 4 the data cannot be read.
     """
+    beside = None if before or after else records_beside_prometheus()
+    if beside is not None:
+        records_url = None
     _refuse_contradictions(records_url, prometheus, before, after)
     if wants_json and wants_markdown:
         raise CompareInputError("--json", "--markdown too", "one of them", "Leave one out.")
@@ -99,7 +108,13 @@ def compare(
         server = prometheus
         found = readable(
             lambda: compare_prometheus(
-                server, sides, graph=graph, job=job, margins=(guard, length), measures=measures
+                server,
+                sides,
+                graph=graph,
+                job=job,
+                margins=(guard, length),
+                measures=measures,
+                marks=() if beside is None else _marks(*beside),
             )
         )
     if html is not None:
@@ -139,6 +154,17 @@ def _read_sides(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[Window
     sides = read_window("before", before, now), read_window("after", after, now)
     refuse_overlap(*sides)
     return sides
+
+
+def _marks(url: str, must_be_there: bool) -> Sequence[Mark]:
+    """Return the marks of a store, oldest first."""
+    try:
+        with open_reader(url) as reader:
+            return reader.marks(until=time.time())
+    except RecordsMissingError:
+        if must_be_there:
+            raise
+        return ()
 
 
 def _from_records(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from telemetry import names
-from telemetry.compare.change import Change, last_change
+from telemetry.compare.change import Change, last_change, later
 from telemetry.compare.comparison import Comparison, compare
 from telemetry.compare.counted import METRICS, measure
 from telemetry.compare.counters import Counters, Gain, Series
@@ -21,6 +21,7 @@ from telemetry.compare.side import Side
 from telemetry.compare.window import LABELS, Window, around
 from telemetry.errors import CompareInputError, NoChangeError
 from telemetry.prometheus_api import Prometheus
+from telemetry.records.marks import Mark
 
 SLICE_SECONDS: Final = 600.0
 """Samples fetched at once; chosen by us: 20 replicas scraped each 15 s are then about 3 MB."""
@@ -114,6 +115,7 @@ def compare_prometheus(
     job: str | None,
     margins: tuple[float, float],
     measures: Sequence[Measure],
+    marks: Sequence[Mark] = (),
 ) -> Comparison:
     """Compare two sides of what Prometheus holds.
 
@@ -124,6 +126,8 @@ def compare_prometheus(
         job: Which job; None for the only one.
         margins: Guard, and longest side when the time is open, in seconds.
         measures: What to compare.
+        marks: What people marked, oldest first; the last one counts as a change when the build
+            changed no later.
 
     Raises:
         CompareInputError: A label has a value that is not there.
@@ -138,8 +142,9 @@ def compare_prometheus(
     if sides is None or any(side.labels for side in sides):
         builds = source.builds(since, until)
         if sides is None:
-            change = last_build(builds)
+            change = _last(builds, [mark for mark in marks if since <= mark.at <= until])
             sides = around(change, guard, length, now)
+            since, until = _hull(sides, now, length)
         for name, side in zip(("before", "after"), sides, strict=True):
             _require(name, side, builds)
     gains = list(source.gains(since, until))
@@ -185,6 +190,18 @@ def _hull(sides: tuple[Window, Window] | None, now: float, length: float) -> tup
     starts = [side.since if math.isfinite(side.since) else now - length for side in sides]
     ends = [min(side.until, now) for side in sides]
     return min(starts), max(ends)
+
+
+def _last(builds: Samples, marks: Sequence[Mark]) -> Change:
+    """Return the last change of the build or the last mark, whichever is later."""
+    try:
+        change = later(last_build(builds), marks)
+    except NoChangeError:
+        change = later(None, marks)
+        if change is None:
+            raise
+    assert change is not None
+    return change
 
 
 def last_build(builds: Mapping[Series, Sequence[tuple[float, float]]]) -> Change:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from telemetry.compare.change import Change, last_change
+from telemetry.compare.change import Change, last_change, later
 from telemetry.compare.observed import UNFINISHED, Observed, measure, observe
 from telemetry.compare.side import Side
 from telemetry.compare.window import LABELS, Window, around, moment
 from telemetry.errors import CompareInputError, NoChangeError
-from telemetry.records import Mark, RecordReader, Selection, TurnRecord
+from telemetry.records import RecordReader, Selection, TurnRecord
 
 _COLUMNS: Final = {
     "version": "version",
@@ -66,7 +66,7 @@ class RecordsSource:
         rows = self.reader.columns(columns, Selection(graph=self.graph))
         turns = [(ms / 1000, tuple(value or "" for value in build)) for ms, *build in rows]
         now = time.time()
-        change = _later(last_change(turns), self.reader.marks(until=now))
+        change = later(last_change(turns), self.reader.marks(until=now))
         if change is None:
             build = dict(zip(LABELS, turns[-1][1], strict=True)) if turns else {}
             raise NoChangeError(_told(build), moment(turns[0][0]) if turns else "never")
@@ -114,13 +114,6 @@ class RecordsSource:
             since=window.since if math.isfinite(window.since) else None,
             until=window.until if math.isfinite(window.until) else None,
         )
-
-
-def _later(change: Change | None, marks: Sequence[Mark]) -> Change | None:
-    """Return the change or the last mark, whichever is later."""
-    if not marks or (change is not None and change.at >= marks[-1].at):
-        return change
-    return Change(at=marks[-1].at, before=(), after=(), mark=marks[-1].what)
 
 
 def side_of(

@@ -79,6 +79,22 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_source
 
 
+def records_beside_prometheus() -> tuple[str, bool] | None:
+    """Return the records that hold the marks for `--prometheus`, and whether they must be there.
+
+    Those that a variable names need not. None when there are no records, or when `--prometheus`
+    was not typed: then the records are what is read, or two variables contradict each other.
+    """
+    context = click.get_current_context()
+    url = context.params["records_url"]
+    is_typed = {
+        name: context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in _SOURCES
+    }
+    if url is None or not is_typed["prometheus_url"]:
+        return None
+    return url, is_typed["records_url"]
+
+
 def refuse_two_sources(records_url: str | None, prometheus: Prometheus | None) -> None:
     """Make sure that there is one source.
 

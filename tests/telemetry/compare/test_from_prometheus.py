@@ -7,6 +7,7 @@ import random
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import native_servers
 import pytest
@@ -17,6 +18,7 @@ from written import scrape
 from telemetry import names
 from telemetry.compare.command import compare
 from telemetry.families import metric_set
+from telemetry.records.marks import make_mark, put_mark
 from telemetry.turn import Retrieval, Turn
 from telemetry.turn_metrics import TurnMetrics
 
@@ -126,6 +128,40 @@ def test_the_last_change_is_found_and_compared_around(url: str) -> None:
     assert found["before"]["labels"]["version"] == ["1"]
     assert found["after"]["turns"] < 300
     assert "tokens" in found["not_measured"]
+
+
+MARKED = NOW - 3_000
+"""When half of the turns of version 2 were asked."""
+
+
+@pytest.mark.parametrize(
+    ("at", "since"),
+    [
+        pytest.param(MARKED, MARKED, id="after-the-change-of-the-build"),
+        pytest.param(NOW - 9_000, NOW - 5_960, id="before-it"),
+    ],
+)
+def test_a_mark_in_the_records_counts_when_the_build_changed_no_later(
+    url: str, at: float, since: float, tmp_path: Path
+) -> None:
+    store = str(tmp_path / "t.db")
+    put_mark(store, make_mark("Vector store moved", at=at, tags=[], now=at))
+    _, found = run(url, "--records", store, "--guard", "0", "--measure", "off_topic")
+    is_mark = at == since
+
+    assert found["change"]["at"] == since
+    assert found["change"]["mark"] == ("Vector store moved" if is_mark else None)
+    turns = 450 if is_mark else 300
+    assert found["before"]["turns"] == pytest.approx(turns, abs=5)
+    assert found["after"]["turns"] == pytest.approx(600 - turns, abs=5)
+
+
+def test_a_store_that_a_variable_names_and_that_is_not_there_has_no_marks(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOOPSCOPE_RECORDS", "/nowhere/t.db")
+
+    assert run(url)[1]["change"]["mark"] is None
 
 
 def test_ten_turns_a_side_are_not_enough(url: str) -> None:

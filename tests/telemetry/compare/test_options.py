@@ -28,10 +28,6 @@ IN_VARIABLES = {"LOOPSCOPE_RECORDS": RECORDS, "LOOPSCOPE_PROMETHEUS_URL": PROMET
         ),
         pytest.param(list(IN_VARIABLES), [], "source: got 'both'", id="both-in-variables"),
         pytest.param([], [], "source: got 'neither'", id="none"),
-        pytest.param(
-            [], ["--records", RECORDS, "--prometheus", PROMETHEUS], "source: got 'both'",
-            id="both-typed",
-        ),
     ],
 )  # fmt: skip
 def test_what_is_typed_comes_before_what_a_variable_says(
@@ -44,3 +40,23 @@ def test_what_is_typed_comes_before_what_a_variable_says(
 
     assert told in result.output
     assert result.exit_code in (2, 3, 4)
+
+
+BOTH = ["--records", RECORDS, "--prometheus", PROMETHEUS]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        pytest.param("canary --canary 2 --stable 1 --once", "source: got 'both'", id="canary"),
+        pytest.param(
+            "compare --before 2d..1d --after 1d..", "source: got 'both'", id="sides-need-no-marks"
+        ),
+        pytest.param("compare", "no turn records: got '/nowhere/turns.db'", id="marks-of-a-store"),
+    ],
+)
+def test_records_that_are_typed_beside_prometheus_hold_marks_alone(line: str, told: str) -> None:
+    result = CliRunner().invoke(main, [*line.split(), *BOTH])
+
+    assert told in result.output
+    assert result.exit_code == (2 if "both" in told else 4)
