@@ -15,6 +15,8 @@ from agent.memory.errors import InvalidThreadError
 MAX_ID_CHARS: Final = 128
 """Chosen by us: a UUID, a ULID and ids of chat front ends fit."""
 _ID: Final = re.compile(r"[A-Za-z0-9._~:-]+")
+_DOTS: Final = frozenset({".", ".."})
+"""Clients take them out of a path (RFC 3986, 5.2.4), so that it could name no such conversation."""
 _NEW_ID_BYTES: Final = 16
 """128 random bits: nobody guesses another's conversation."""
 
@@ -25,7 +27,7 @@ class Thread:
 
     Raises:
         InvalidThreadError: The id is empty, too long, or holds other characters than
-            `A-Z a-z 0-9 . _ - ~ :`.
+            `A-Z a-z 0-9 . _ - ~ :`, or is `.` or `..`.
     """
 
     id: str
@@ -37,6 +39,8 @@ class Thread:
         """Refuse what is no id; its characters are not repeated, they may be anything."""
         if len(self.id) > MAX_ID_CHARS:
             raise InvalidThreadError(f"it has {len(self.id):,} characters", MAX_ID_CHARS)
+        if self.id in _DOTS:
+            raise InvalidThreadError("it is no more than dots", MAX_ID_CHARS)
         if not _ID.fullmatch(self.id):
             problem = "it holds other characters" if self.id else "it is empty"
             raise InvalidThreadError(problem, MAX_ID_CHARS)

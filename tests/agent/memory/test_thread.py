@@ -27,6 +27,8 @@ def test_an_id_of_letters_digits_and_a_few_marks_is_taken(id_: str) -> None:
         pytest.param("x" * 300, "it has 300 characters", id="too-long"),
         pytest.param("a/../b", "it holds other characters", id="a-path"),
         pytest.param("a\n", "it holds other characters", id="a-line-break-at-the-end"),
+        pytest.param(".", "it is no more than dots", id="a-dot-that-clients-take-out-of-a-path"),
+        pytest.param("..", "it is no more than dots", id="two-dots-that-lead-to-another-path"),
         pytest.param("ä", "it holds other characters", id="a-letter-of-another-alphabet"),
     ],
 )
