@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
 
 from agent.errors import AgentError
 from agent.http.errors import RequestError
@@ -24,6 +25,7 @@ OPENAI_PATHS: Final = "/v1/"
 RETRY_SECONDS: Final = 1
 CALLER_GONE: Final = 499
 """As nginx calls it; nobody reads it, and the standard has no number for that."""
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 MAX_NAME_CHARS: Final = 60
 MAX_PROBLEMS: Final = 5
 """Of one body in one message."""
@@ -103,7 +105,8 @@ async def _by_framework(request: Request, error: Exception) -> JsonReply:
             f"no such path: got {got}, expected one of /openapi.json. Correct it and try again."
         )
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        code, allowed = "method_not_allowed", (error.headers or {}).get("Allow", "another")
+        code, allowed = "method_not_allowed", _allowed(request)
+        error.headers = {**(error.headers or {}), "Allow": allowed}
         message = f"no such method: got {got}, expected {allowed}. Use that and try again."
     else:
         code = "invalid_request"
@@ -112,6 +115,18 @@ async def _by_framework(request: Request, error: Exception) -> JsonReply:
             "of this path. Correct it and send it again."
         )
     return told(request.url.path, error.status_code, code, message, error.headers)
+
+
+def _allowed(request: Request) -> str:
+    """Return the methods that a path takes: Starlette names those of its first route alone."""
+    routes: list[BaseRoute] = request.app.router.routes
+    asked = [(method, {**request.scope, "method": method}) for method in _METHODS]
+    taken = [
+        method
+        for method, scope in asked
+        if any(route.matches(scope)[0] is Match.FULL for route in routes)
+    ]
+    return ", ".join(taken)
 
 
 async def _gone(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's form

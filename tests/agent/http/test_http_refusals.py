@@ -41,6 +41,23 @@ async def test_what_is_not_there_is_refused_in_our_form(
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        pytest.param("PUT", "/healthz", "GET, HEAD", id="two-routes-of-one-path"),
+        pytest.param("POST", "/conversations/1", "GET, DELETE", id="with-a-parameter-in-it"),
+        pytest.param("GET", "/ask", "POST", id="one-route"),
+    ],
+)
+async def test_another_method_is_refused_with_all_that_the_path_takes(
+    method: str, path: str, allowed: str
+) -> None:
+    async with client(Script()) as http:
+        reply = await http.request(method, path)
+
+    assert (reply.status_code, reply.headers["allow"]) == (405, allowed)
+
+
+@pytest.mark.parametrize(
     ("error", "status", "code", "retry"),
     [
         pytest.param(UnknownGoldenQuestionError("q?", Path("g.yaml")), 422,
