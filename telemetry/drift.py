@@ -19,7 +19,7 @@ import numpy as np
 from telemetry.likeness import likeness
 from telemetry.passages import Passages
 from telemetry.profiles import Profiler
-from telemetry.spaces import TopicSpace, intent_space
+from telemetry.spaces import TopicSpace, intent_space, read_documents
 from telemetry.trees import BoostedTrees
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class DriftModel:
     def fit(cls, texts: Sequence[str], *, embeddings: Embeddings | None = None) -> DriftModel:
         """Fit the measure on the documents that are searched.
 
-        Takes about 1 s for the intents, once a process, and up to 1 s for the documents.
+        Takes about 1 s for the intents, once a process, and up to some seconds for thousands of
+        documents, of which `spaces.MAX_DOCUMENTS` are read.
 
         Args:
             texts: The documents; also none, then only the intents tell.
@@ -104,7 +105,8 @@ class EvidenceMeasure:
 
 def document_profiler(texts: Sequence[str]) -> Profiler:
     """Return what reads questions and searches with the documents."""
-    return Profiler(TopicSpace.fit(texts), Passages(texts), intent_space())
+    documents = read_documents(texts)
+    return Profiler(TopicSpace.fit(documents), Passages(documents), intent_space())
 
 
 def packaged_trees() -> BoostedTrees:

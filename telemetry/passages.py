@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from telemetry import lexicon
-from telemetry.phrasing import Item, Reading, read, stem
-from telemetry.spaces import MAX_DOCUMENTS, Vector
+from telemetry.phrasing import Item, Reading, stem
+from telemetry.spaces import Vector
 
 LEAST_WEIGHT: Final = 0.05
 """Weight of a word that every document has; chosen by us."""
@@ -19,19 +19,13 @@ _EMPTY: Final = frozenset(map(stem, lexicon.FUNCTION_WORDS))
 
 
 class Passages:
-    """A set of documents.
+    """A set of documents."""
 
-    Args:
-        documents: Texts; beyond `spaces.MAX_DOCUMENTS` evenly spaced ones.
-    """
-
-    def __init__(self, documents: Sequence[str]) -> None:
-        step = max(1, -(-len(documents) // MAX_DOCUMENTS))
-        readings = [read(text) for text in documents[::step]]
-        self._count = len(readings)
-        self._phrases = {item.stem for reading in readings for item in reading.items}
+    def __init__(self, documents: Sequence[Reading]) -> None:
+        self._count = len(documents)
+        self._phrases = {item.stem for reading in documents for item in reading.items}
         postings: dict[str, list[int]] = {}
-        for number, reading in enumerate(readings):
+        for number, reading in enumerate(documents):
             for term in _terms(reading):
                 postings.setdefault(term, []).append(number)
         self._postings = {

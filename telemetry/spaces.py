@@ -107,10 +107,16 @@ def _vectorizer() -> TfidfVectorizer:
     return TfidfVectorizer(analyzer=_identity, sublinear_tf=True)
 
 
+def read_documents(documents: Sequence[str]) -> list[Reading]:
+    """Read documents, beyond `MAX_DOCUMENTS` evenly spaced ones."""
+    step = max(1, -(-len(documents) // MAX_DOCUMENTS))
+    return [read(text) for text in documents[::step]]
+
+
 class TopicSpace(Space):
     """The topics of a set of documents."""
 
-    def __init__(self, documents: Sequence[str]) -> None:
+    def __init__(self, documents: Sequence[Reading]) -> None:
         """Fit the space.
 
         Args:
@@ -119,19 +125,17 @@ class TopicSpace(Space):
         Raises:
             ValueError: No document has a word (scikit-learn's empty vocabulary).
         """
-        step = -(-len(documents) // MAX_DOCUMENTS)
-        sample = documents[::step]
         vectorizer = _vectorizer()
-        weights = vectorizer.fit_transform([topic_terms(read(text)) for text in sample])
-        topics = min(MAX_TOPICS, max(2, len(sample) // 2), *weights.shape)
+        weights = vectorizer.fit_transform([topic_terms(reading) for reading in documents])
+        topics = min(MAX_TOPICS, max(2, len(documents) // 2), *weights.shape)
         directions = randomized_svd(weights, topics, random_state=0)[2]
         super().__init__(topic_terms, vectorizer, np.ascontiguousarray(directions.T, np.float32))
-        self._n_documents = len(sample)
+        self._n_documents = len(documents)
 
     @classmethod
-    def fit(cls, documents: Sequence[str]) -> TopicSpace | None:
+    def fit(cls, documents: Sequence[Reading]) -> TopicSpace | None:
         """Return the space of the documents, or None when they have no word at all."""
-        return cls(documents) if any(read(text).items for text in documents) else None
+        return cls(documents) if any(reading.items for reading in documents) else None
 
     @property
     def trust(self) -> float:

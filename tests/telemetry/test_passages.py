@@ -4,14 +4,14 @@ import pytest
 
 from telemetry.passages import Passages
 from telemetry.phrasing import read
-from telemetry.spaces import MAX_DOCUMENTS
+from telemetry.spaces import read_documents
 
 DOCUMENTS = [
     "Refunds are paid within ten days of the order.",
     "Backups run every night and are kept for two weeks.",
     "Pay by bank transfer or by card.",
 ]
-PASSAGES = Passages(DOCUMENTS)
+PASSAGES = Passages(read_documents(DOCUMENTS))
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ def test_the_document_that_has_most_of_a_text(text: str, best: int) -> None:
 
 
 def test_shares_are_of_the_whole_text() -> None:
-    (whole,) = Passages(["nightly flugelhorn"]).shares(read("flugelhorn"))
-    (half,) = Passages(["nightly flugelhorn"]).shares(read("flugelhorn marmalade"))
+    (whole,) = Passages([read("nightly flugelhorn")]).shares(read("flugelhorn"))
+    (half,) = Passages([read("nightly flugelhorn")]).shares(read("flugelhorn marmalade"))
 
     assert whole == pytest.approx(1)
     assert 0 < half < 0.5  # an unknown word counts more than one that every document has
@@ -36,7 +36,7 @@ def test_shares_are_of_the_whole_text() -> None:
 
 @pytest.mark.parametrize("documents", [[], [""], ["?!"]], ids=["none", "empty", "no-word"])
 def test_documents_that_say_nothing(documents: list[str]) -> None:
-    passages = Passages(documents)
+    passages = Passages(read_documents(documents))
 
     assert passages.shares(read("backups")).tolist() == [0]
     assert not passages.have(read("backups").items[0])
@@ -47,11 +47,5 @@ def test_a_phrase_is_had_whole_or_by_its_words() -> None:
     (other,) = read("wire transfer").items
 
     assert PASSAGES.have(phrase)
-    assert Passages(["Transfer it to another bank."]).have(phrase)
+    assert Passages([read("Transfer it to another bank.")]).have(phrase)
     assert not PASSAGES.have(other)
-
-
-def test_no_more_documents_are_read_than_the_spaces_read() -> None:
-    passages = Passages([f"word{n}" for n in range(2 * MAX_DOCUMENTS + 1)])
-
-    assert len(passages.shares(read("word0"))) <= MAX_DOCUMENTS

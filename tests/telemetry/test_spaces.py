@@ -4,14 +4,21 @@ import numpy as np
 import pytest
 
 from telemetry.phrasing import read
-from telemetry.spaces import MAX_TOPICS, IntentSpace, TopicSpace, intent_space
+from telemetry.spaces import (
+    MAX_DOCUMENTS,
+    MAX_TOPICS,
+    IntentSpace,
+    TopicSpace,
+    intent_space,
+    read_documents,
+)
 
-BEES = [
+BEES = read_documents([
     "A colony may swarm in May: the old queen leaves with half of the bees.",
     "To prevent a swarm remove queen cells from the hive.",
     "Honey is harvested when the cells are capped.",
     "Honey with too much water ferments.",
-]
+])  # fmt: skip
 LISTING = """
 # a comment
 
@@ -50,18 +57,18 @@ def test_dimensions(n_documents: int, expected: int) -> None:
     random = np.random.default_rng(0)
     texts = [" ".join(f"w{n}" for n in random.integers(0, 500, 20)) for _ in range(n_documents)]
 
-    assert len(TopicSpace(texts).project(read("w1"))) == expected
+    assert len(TopicSpace(read_documents(texts)).project(read("w1"))) == expected
 
 
 def test_rarity_falls_with_the_documents_that_have_a_word() -> None:
-    space = TopicSpace(["honey queen", "honey hive", "honey frame", "honey queen"])
+    space = TopicSpace(read_documents(["honey queen", "honey hive", "honey frame", "honey queen"]))
     honey, queen, absent = (read(word).items[0] for word in ("honey", "queen", "wasp"))
 
     assert space.rarity(honey) < space.rarity(queen) < space.rarity(absent) == 1
 
 
 def test_rarity_goes_by_concept() -> None:
-    space = TopicSpace(["refund", "refund", "domain", "backup"])
+    space = TopicSpace(read_documents(["refund", "refund", "domain", "backup"]))
     (reimbursement,) = read("reimbursement").items
 
     assert space.rarity(reimbursement) < 1
@@ -73,7 +80,14 @@ def test_few_documents_are_trusted_less() -> None:
 
 @pytest.mark.parametrize("texts", [[], [""], ["...", "!"]], ids=["none", "empty", "no-word"])
 def test_documents_without_a_word_span_no_space(texts: list[str]) -> None:
-    assert TopicSpace.fit(texts) is None
+    assert TopicSpace.fit(read_documents(texts)) is None
+
+
+def test_of_many_documents_evenly_spaced_ones_are_read() -> None:
+    found = read_documents([f"word{n}" for n in range(2 * MAX_DOCUMENTS + 1)])
+
+    assert MAX_DOCUMENTS / 2 < len(found) <= MAX_DOCUMENTS
+    assert [reading.words for reading in found[:2]] == [("word0",), ("word3",)]
 
 
 @pytest.mark.parametrize(
