@@ -5,9 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from telemetry.attributes import ID_CHARS, MARKER, cut
+
+_T = TypeVar("_T")
+
+
+class WrongKindError(TypeError):
+    """A reader or detector of the host's returned something else than it may."""
+
+    def __init__(self, got: object, expected: type) -> None:
+        super().__init__(
+            f"a reader or detector returned {type(got).__name__}, expected "
+            f"{expected.__name__} or None"
+        )
+
+
+def only(kind: type[_T], found: Any) -> _T | None:
+    """Return what a reader or a detector found, which may be one of the host's.
+
+    Raises:
+        WrongKindError: It is something else.
+    """
+    if found is None or isinstance(found, kind):
+        return found
+    raise WrongKindError(found, kind)
 
 
 @dataclass(frozen=True, slots=True)

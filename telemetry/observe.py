@@ -13,7 +13,7 @@ from langgraph.types import Command
 
 from telemetry import names
 from telemetry.attributes import LIST_ITEMS, cut_list
-from telemetry.facts import Chunks, State, Update
+from telemetry.facts import Chunks, Critique, Grades, State, Statement, Update, Verdict, only
 from telemetry.readers import updates_of
 from telemetry.topology import shown
 
@@ -63,7 +63,7 @@ def observe(execution: Execution, output: Any, state: State) -> Attributes | Non
         turn.book.ended_by(execution.step, role)
     if update:
         try:
-            statement = turn.probe.readers.statement(update, state)
+            statement = only(Statement, turn.probe.readers.statement(update, state))
             if statement is not None:
                 turn.book.stated(statement)
         except Exception as error:  # noqa: BLE001 - what the node did is still to be read
@@ -84,14 +84,14 @@ def _count_jump(execution: Execution, goto: Any) -> None:
 
 def _enhance(execution: Execution, update: Update, state: State) -> None:
     turn = execution.turn
-    question = turn.probe.readers.question(update, state)
+    question = only(str, turn.probe.readers.question(update, state))
     if question:
         turn.book.question = question
 
 
 def _guard(execution: Execution, update: Update, state: State) -> Attributes | None:
     turn = execution.turn
-    verdict = turn.probe.readers.verdict(update, state)
+    verdict = only(Verdict, turn.probe.readers.verdict(update, state))
     if verdict is None or not (
         verdict.classification in names.CLASSIFICATIONS and verdict.confidence in names.CONFIDENCES
     ):
@@ -108,7 +108,7 @@ def _guard(execution: Execution, update: Update, state: State) -> Attributes | N
 
 def _retrieve(execution: Execution, update: Update, state: State) -> Attributes | None:
     turn = execution.turn
-    chunks = turn.probe.readers.chunks(update, state)
+    chunks = only(Chunks, turn.probe.readers.chunks(update, state))
     if chunks is None:
         raise NothingFoundError(execution)
     if execution.is_remote:
@@ -126,7 +126,7 @@ def _retrieve(execution: Execution, update: Update, state: State) -> Attributes 
 
 def _grade(execution: Execution, update: Update, state: State) -> Attributes | None:
     turn = execution.turn
-    grades = turn.probe.readers.grades(update, state, turn.book.chunk_ids)
+    grades = only(Grades, turn.probe.readers.grades(update, state, turn.book.chunk_ids))
     if grades is None:
         raise NothingFoundError(execution)
     turn.book.graded(grades)
@@ -147,7 +147,7 @@ def _rewrite(execution: Execution, update: Update, state: State) -> Attributes |
     turn = execution.turn
     query = None
     try:
-        query = turn.probe.readers.query(update, state)
+        query = only(str, turn.probe.readers.query(update, state))
     finally:  # it was a rewrite, whether its words can be read or not
         similarity = turn.book.rewrote(query)
     if execution.context is None:
@@ -169,7 +169,7 @@ def _revise(execution: Execution, update: Update, _: State) -> Attributes | None
 
 def _critique(execution: Execution, update: Update, state: State) -> Attributes | None:
     turn = execution.turn
-    critique = turn.probe.readers.critique(update, state)
+    critique = only(Critique, turn.probe.readers.critique(update, state))
     if critique is None:
         raise NothingFoundError(execution)
     judged = turn.book.revising.critiqued(critique)

@@ -15,7 +15,7 @@ from telemetry import names
 from telemetry.content import ContentGate
 from telemetry.detectors import Finding
 from telemetry.events import EventLog
-from telemetry.facts import Readers
+from telemetry.facts import Readers, WrongKindError
 from telemetry.families import MetricSet
 from telemetry.run_metrics import RunMetrics
 from telemetry.turn import Turn
@@ -95,6 +95,8 @@ class Probe:
         """
         self.metric_set.counters[names.TELEMETRY_ERRORS].labels(place).inc()
         name = type(error).__name__
+        if isinstance(error, WrongKindError):
+            advice = str(error)
         kind = (place, f"{name}: {advice}" if advice else name)
         if kind not in self._said:
             self._said.add(kind)

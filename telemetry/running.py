@@ -32,7 +32,7 @@ from telemetry.content import error_type
 from telemetry.detectors import Finding
 from telemetry.events import emit
 from telemetry.execution import STOPPED, Execution, Node
-from telemetry.facts import Statement
+from telemetry.facts import Statement, only
 from telemetry.probe import Probe
 from telemetry.readers import updates_of
 from telemetry.report import TurnReport
@@ -161,7 +161,7 @@ class RunningTurn:
         findings: list[Finding] = []
         for check in self.probe.detectors:
             try:
-                if (finding := check(turn)) is not None:
+                if (finding := only(Finding, check(turn))) is not None:
                     findings.append(finding)
             except Exception as failure:  # noqa: BLE001 - telemetry never breaks a run
                 self.probe.failed("run", failure)
@@ -176,8 +176,8 @@ class RunningTurn:
         update = given if type(given) is dict else updates_of(given)
         if update and not isinstance(given, Command):
             readers = self.probe.readers
-            self.book.question = readers.question(update, None)
-            statement = readers.statement(update, None)
+            self.book.question = only(str, readers.question(update, None))
+            statement = only(Statement, readers.statement(update, None))
             if statement is not None and statement.max_rewrites is not None:
                 self.book.stated(Statement(max_rewrites=statement.max_rewrites))
 

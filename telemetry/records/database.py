@@ -91,12 +91,25 @@ class Database:
     """An open connection. Not for two threads at once.
 
     Every error of the driver becomes `RecordsUnavailableError`, which never quotes a value.
+
+    Args:
+        address: What is open.
+        raw: The driver's connection.
+        errors: The driver's errors.
+        of_values: Those of them about values.
     """
 
-    def __init__(self, address: Address, raw: Any, errors: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self,
+        address: Address,
+        raw: Any,
+        errors: tuple[type[Exception], ...],
+        of_values: type[Exception],
+    ) -> None:
         self.address = address
         self._raw = raw
         self._errors = errors
+        self._of_values = of_values
         self._file = _file(address)
 
     @property
@@ -111,9 +124,17 @@ class Database:
             return cursor.fetchall() if cursor.description is not None else []
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run one statement for each row."""
+        """Run one statement for each row.
+
+        Raises:
+            ValueError: A row holds a value that no column takes: no other try helps.
+            RecordsUnavailableError: The store cannot be written.
+        """
         with self._translated():
-            self._raw.cursor().executemany(self._native(sql), rows)
+            try:
+                self._raw.cursor().executemany(self._native(sql), rows)
+            except (self._of_values, OverflowError) as error:
+                raise ValueError(f"a value that no column takes ({type(error).__name__})") from None
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -197,7 +218,7 @@ def connect(address: Address, *, read_only: bool = False) -> Database:
         raw = _connect_sqlite(address.path, read_only)
     except (OSError, sqlite3.Error) as error:
         raise _unavailable(address, error) from error
-    return Database(address, raw, (sqlite3.Error,))
+    return Database(address, raw, (sqlite3.Error,), sqlite3.DataError)
 
 
 def _connect_sqlite(path: Path, read_only: bool) -> sqlite3.Connection:
@@ -239,4 +260,4 @@ def _connect_postgres(address: Address, read_only: bool) -> Database:
             raw.execute("SET default_transaction_read_only = on")
     except psycopg.Error as error:
         raise _unavailable(address, error) from error
-    return Database(address, raw, (psycopg.Error,))
+    return Database(address, raw, (psycopg.Error,), psycopg.DataError)

@@ -17,7 +17,14 @@ from typing import Final, TypeAlias
 from telemetry.batching import EXIT_SECONDS, BatchLimits, BatchWorker
 from telemetry.content import ContentGate
 from telemetry.errors import RecordsUnavailableError, TelemetryError
-from telemetry.losses import Dropped, Failed, TryAgainError, ignore_drops, ignore_failures
+from telemetry.losses import (
+    Dropped,
+    Failed,
+    LostError,
+    TryAgainError,
+    ignore_drops,
+    ignore_failures,
+)
 from telemetry.records.database import Address, Database, parse_address
 from telemetry.records.record import NO_CONTENT, Found, Labels, first_id, new_id, record_of
 from telemetry.records.schema import INSERT_FINDING, INSERT_TURN, open_migrated, to_row
@@ -125,21 +132,38 @@ class _Writer:
         self._next_trim = 0.0
 
     def send(self, batch: Sequence[_Item]) -> None:
+        try:
+            self._keep(batch)
+        except TelemetryError as error:
+            self._abandon()
+            raise TryAgainError(_reason(error)) from error
+        except Exception as error:  # a turn that no column takes shall take no other one along
+            if len(batch) == 1:
+                raise LostError(f"a turn's record: {type(error).__name__}", 1) from error
+            self._send_each(batch)
+
+    def _send_each(self, batch: Sequence[_Item]) -> None:
+        lost: list[LostError] = []
+        for item in batch:
+            try:
+                self.send([item])
+            except LostError as error:
+                lost.append(error)
+        if lost:
+            raise LostError(str(lost[0]), len(lost)) from lost[0]
+
+    def _keep(self, batch: Sequence[_Item]) -> None:
         records = [
             record_of(turn, findings, record_id=record_id, gate=self._gate, labels=self._labels)
             for record_id, turn, findings in batch
         ]
         rows = [to_row(record) for record in records]
         found = [(detector, record.id) for record in records for detector in record.findings]
-        try:
-            database = self._open()
-            with database.writing():
-                database.execute_many(INSERT_TURN, rows)
-                if found:
-                    database.execute_many(INSERT_FINDING, found)
-        except TelemetryError as error:
-            self._abandon()
-            raise TryAgainError(_reason(error)) from error
+        database = self._open()
+        with database.writing():
+            database.execute_many(INSERT_TURN, rows)
+            if found:
+                database.execute_many(INSERT_FINDING, found)
         self._trim_when_due(database)
 
     def hurry(self) -> None:

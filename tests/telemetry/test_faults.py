@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -52,8 +52,8 @@ class Untouchable:
 
 
 def broken_readers(**_: Any) -> dict[str, Any]:
-    fields = ("chunks", "grades", "verdict", "query", "question", "statement")
-    return {"readers": replace(DEFAULT_READERS, **dict.fromkeys(fields, boom))}
+    read = ("chunks", "grades", "verdict", "query", "question", "statement")
+    return {"readers": replace(DEFAULT_READERS, **dict.fromkeys(read, boom))}
 
 
 FAULTS: dict[str, dict[str, Any]] = {
@@ -152,6 +152,41 @@ def test_a_role_that_does_not_fit_its_node_is_said(
         "one of them, give `instrument` a reader (readers=), or correct the role; the graph is not "
         "affected. Further ones are only counted, in rag_telemetry_errors_total."
     ]
+
+
+@pytest.mark.parametrize("found", [5, "x", [1], object()], ids=["number", "text", "list", "object"])
+def test_a_reader_or_detector_that_returns_anything_changes_no_turn(
+    found: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def read(*_: Any) -> Any:
+        return found
+
+    names_of_readers = [field.name for field in fields(DEFAULT_READERS)]
+    if isinstance(found, str):  # what these two may return
+        names_of_readers = [n for n in names_of_readers if n not in ("question", "query")]
+    readers = replace(DEFAULT_READERS, **dict.fromkeys(names_of_readers, read))
+    roles = ("enhance", "guard", "retrieve", "grade", "rewrite", "critique", "answer")
+    kit = Kit()
+
+    def node(name: str) -> Any:
+        def body(_: dict[str, Any]) -> dict[str, Any]:
+            return {"answer": "x"}
+
+        body.__name__ = name
+        return body
+
+    nodes = [node(role) for role in roles]
+    graph = kit.watch(
+        line_graph(*nodes), {role: role for role in roles}, readers=readers, detectors=[read]
+    )
+
+    assert graph.invoke({"question": "q"})["answer"] == "x"
+    assert kit.outcomes() == {"answered": 1}
+    assert kit.turn.retrievals == ()
+    assert len(kit.roots()) == 1
+    kind = type(found).__name__
+    assert f"returned {kind}, expected Chunks or None" in caplog.text
+    assert f"returned {kind}, expected Finding or None" in caplog.text
 
 
 def test_a_broken_handler_of_calls_does_not_reach_the_node(

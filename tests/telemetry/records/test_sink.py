@@ -19,6 +19,7 @@ import pytest
 from record_turns import NOW, Finding, make_turn
 
 from telemetry.batching import BatchLimits
+from telemetry.content import ContentGate
 from telemetry.errors import RecordsMissingError
 from telemetry.records import Labels, RecordReader, RecordSink, Retention, Selection, open_reader
 from telemetry.records.database import connect, parse_address
@@ -149,6 +150,43 @@ def test_a_store_stays_bounded_after_a_clock_that_was_set_back(
     assert sink.flush(10)
     sink.close(10)
 
+    assert reader.count() == 1
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [{"recursion_limit": 10**30}, {"duration_seconds": "long"}, {"retrievals": 5}],
+    ids=["a number too large", "a text for a number", "what is no list"],
+)
+def test_a_turn_that_no_column_takes_takes_no_other_turn_along(
+    url: str,
+    reader: RecordReader,
+    caplog: pytest.LogCaptureFixture,
+    strange: dict[str, object],
+) -> None:
+    books = Books()
+    sink = make_sink(url, books)
+    sink.put(make_turn())
+    sink.put(make_turn(**strange))
+    sink.put(make_turn())
+    assert sink.flush(10)
+    sink.close(10)
+
+    assert reader.count() == 2
+    assert books.lost == {"records": 1}
+    assert len(caplog.messages) == 1
+
+
+def test_a_question_that_no_text_of_postgresql_holds_is_kept(
+    url: str, reader: RecordReader
+) -> None:
+    books = Books()
+    sink = make_sink(url, books, gate=ContentGate(spans=True))
+    sink.put(make_turn(question="where is\x00it?\ud800", reply="here\x00"))
+    assert sink.flush(10)
+    sink.close(10)
+
+    assert books.lost == {}
     assert reader.count() == 1
 
 
@@ -301,6 +339,7 @@ FULL_DISK = """
 import resource, signal, sys
 from record_turns import make_turn
 from telemetry.batching import BatchLimits
+from telemetry.content import ContentGate
 from telemetry.records import RecordSink
 lost = []
 sink = RecordSink(sys.argv[1], dropped=lambda signal, count: lost.append(count),
