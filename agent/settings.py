@@ -65,7 +65,9 @@ class Settings(BaseSettings):
         default="local", description="`golden`, `local`, or any chat model as `provider:model`."
     )
     base_url: str | None = Field(
-        default=None, description="The provider's address, when not its own."
+        default=None,
+        pattern=r"^https?://",
+        description="The provider's address, when not its own.",
     )
     model_timeout_seconds: float = Field(
         default=30.0, gt=0, le=600, description="Longest wait for one model call, in seconds."
@@ -75,7 +77,9 @@ class Settings(BaseSettings):
         description="Another `provider:model`, asked where `model` gives no usable reply.",
     )
     second_base_url: str | None = Field(
-        default=None, description="The second model's address, when not its provider's own."
+        default=None,
+        pattern=r"^https?://",
+        description="The second model's address, when not its provider's own.",
     )
     docs: NamedPath | None = Field(
         default=None, description="Folder of markdown and text files; default: the handbook."
@@ -126,9 +130,8 @@ class Settings(BaseSettings):
     rewrite_from: RewriteFrom = Field(
         default="original", description="What the rewriter reads: `original` or `current`."
     )
-    records: str = Field(
+    records: Annotated[str, BeforeValidator(_not_blank)] = Field(
         default="loopscope-turns.sqlite",
-        min_length=1,
         description="Where `serve` keeps turn records: a path, a PostgreSQL URL, or `off`.",
     )
     memory: str = Field(

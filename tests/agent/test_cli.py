@@ -241,6 +241,17 @@ def test_the_local_model_cites_its_chunk_and_takes_a_word_of_8000_letters(run: R
         ),
         pytest.param(("--docs", ""), {}, "docs got '', expected: a path", id="blank-path"),
         pytest.param(
+            (), {"LOOPSCOPE_RECORDS": " "}, "records got ' ', expected: a path", id="blank-records"
+        ),
+        pytest.param(
+            (), {"LOOPSCOPE_BASE_URL": "localhost:8080/v1"},
+            "base_url got 'localhost:8080/v1', expected: ", id="an-address-that-is-no-url",
+        ),
+        pytest.param(
+            (), {"LOOPSCOPE_SECOND_BASE_URL": "ftp://x"},
+            "second_base_url got 'ftp://x', expected: ", id="a-second-address-of-another-scheme",
+        ),
+        pytest.param(
             ("--docs", "a", "--index", "b"), {}, "docs and index got 'a' and 'b', expected: only",
             id="two-sources-of-documents",
         ),
