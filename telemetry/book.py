@@ -37,7 +37,6 @@ class Book:
     """LangGraph's thread id, when the caller gave one."""
     question: str | None = None
     """As it was asked, then as the graph made it standalone; None when it was not found."""
-    max_rewrites: int | None = None
     is_paused = False
     recursion_limit: int | None = None
     """Supersteps allowed, as the first node saw it."""
@@ -49,6 +48,8 @@ class Book:
 
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
+        self.max_rewrites = probe.budget
+        """Until the state says another."""
         self.tokens: list[tuple[int, int]] = []
         """(input, output) of each call that reported them."""
         self.revising = Revising()
@@ -129,7 +130,7 @@ class Book:
         if statement.max_drafts is not None:
             self.revising.max_drafts = statement.max_drafts
         bound = statement.max_rewrites
-        if bound is not None and bound != self.max_rewrites:
+        if bound is not None:
             self.max_rewrites = bound
             self.probe.bound(bound)
 

@@ -136,6 +136,7 @@ def instrument(
         makes_call_spans=_who_makes_call_spans(call_spans),
         steps_needed=lambda budget: steps_needed(graph, rewriters, budget),
         build={key: value for key, value in built.items() if value != UNKNOWN},
+        budget=max_rewrites,
     )
     probe.turn_metrics.build_info(built)
     if max_rewrites is not None:

@@ -75,6 +75,8 @@ class Probe:
     paused: PausedTurns = field(default_factory=lambda: PausedTurns(MAX_PAUSED))
     call_kinds: dict[tuple[Any, ...], CallKind] = field(default_factory=dict)
     """Kinds of model calls seen so far."""
+    budget: int | None = None
+    """Rewrites allowed a turn, as far as the host told it."""
     max_rewrites: int | None = None
     """The bound seen last, for the gauges."""
     build: Mapping[str, str] = field(default_factory=dict)

@@ -44,6 +44,26 @@ def test_a_bounded_loop_ends_by_itself_just_above_its_longest_path(bound: int) -
     assert [(t.rewrites, len(t.retrievals)) for t in kit.turns] == [(bound, bound + 1)] * 2
 
 
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        pytest.param(2, ["runaway_loop"], id="more rewrites than the host allows"),
+        pytest.param(3, [], id="as many as the host allows"),
+        pytest.param(None, [], id="no bound is known"),
+    ],
+)
+def test_a_loop_is_held_against_the_bound_that_the_host_told(
+    told: int | None, expected: list[str]
+) -> None:
+    kit = Kit()
+    graph = kit.watch(loop_graph(bound=3), LOOP_ROLES, max_rewrites=told)
+    graph.invoke(QUESTION)
+
+    assert [finding.detector for finding in kit.records.findings[-1]] == expected
+    assert kit.span("invoke_workflow loop").attributes.get("rag.max_rewrites") == told
+    assert kit.turn.max_rewrites == told
+
+
 def test_an_unbounded_loop_is_counted_and_its_error_is_the_same() -> None:
     kit = Kit()
     graph = loop_graph(is_bounded=False)
