@@ -17,7 +17,7 @@ from prometheus_client import Histogram
 from prometheus_client.samples import Sample
 
 MANY: Final = 1024
-"""Values that may wait. Chosen by us: 8 kB a series when nobody scrapes."""
+"""Values that may wait. Chosen by us: 32 kB a series when nobody scrapes."""
 
 
 class Distribution(Histogram):
