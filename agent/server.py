@@ -110,7 +110,9 @@ class _Server(uvicorn.Server):
 def run(
     opened: Callable[[], AbstractAsyncContextManager[Service]], sockets: Sequence[socket.socket]
 ) -> None:
-    """Serve until SIGTERM or SIGINT; turns under way are finished first.
+    """Serve until SIGTERM, SIGINT or SIGHUP; turns under way are finished first.
+
+    SIGHUP comes when the terminal closes; where it is ignored, as `nohup` has it, it stays so.
 
     Args:
         opened: Makes the service in the event loop that serves it, with what it needs there, and
@@ -131,6 +133,8 @@ def run(
     # Uvicorn raises the signal again when it has stopped: then leave in order, with exit code 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _as_terminated)
     with contextlib.suppress(SystemExit):
         asyncio.run(serve())
 
@@ -152,6 +156,10 @@ def _keep_what_is_loaded() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def _as_terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as `_leave`
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature

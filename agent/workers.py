@@ -27,7 +27,8 @@ PAUSE_SECONDS: Final = 0.5
 """Before the start after the first failure; doubled with each further one."""
 SETTLED_SECONDS: Final = 10.0
 """A worker that ends sooner after it answered, or before, counts as a failure. Chosen by us."""
-STOPS: Final = (signal.SIGTERM, signal.SIGINT)
+STOPS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""The last one comes when the terminal closes."""
 READY: Final = b"ready\n"
 WRONG_USAGE: Final = 2
 """Exit code of a worker whose settings make no sense: another start would not help."""
@@ -82,20 +83,24 @@ class Workers:
         self._stopped = asyncio.Event()
 
     async def run(self) -> None:
-        """Keep all workers running until SIGTERM or SIGINT, then let each finish its turns.
+        """Keep all workers running until SIGTERM, SIGINT or SIGHUP; then each finishes its turns.
+
+        SIGHUP that is ignored, as `nohup` has it, stays ignored.
 
         Raises:
             WorkersError: They kept ending soon after their start.
         """
         loop = asyncio.get_running_loop()
-        for told in STOPS:
+        is_kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        stops = [each for each in STOPS if not (is_kept and each is signal.SIGHUP)]
+        for told in stops:
             loop.add_signal_handler(told, self._stop)
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(1, self._crew.count + 1):
                     group.create_task(self._keep(number))
         finally:
-            for told in STOPS:
+            for told in stops:
                 loop.remove_signal_handler(told)
         if self._has_given_up:
             raise WorkersError()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -76,7 +77,7 @@ async def test_each_port_has_its_own_application() -> None:
 
 
 FAREWELL = """
-import asyncio, sys
+import asyncio, signal, sys
 from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
@@ -84,6 +85,7 @@ from starlette.routing import Route
 from agent import server
 
 server.GRACE_SECONDS = 0.2
+signal.signal(signal.SIGHUP, getattr(signal, sys.argv[1]))
 stopped = asyncio.Event()
 
 async def wait(request):
@@ -106,19 +108,31 @@ with server.listen("127.0.0.1", 0) as listening:
 """A service whose only request ends when it is cancelled."""
 
 
-def test_a_stop_cancels_turns_after_the_grace_tells_their_callers_and_closes_what_was_opened() -> (
-    None
-):
+@pytest.mark.parametrize(
+    ("hang_up", "sent"),
+    [
+        pytest.param("SIG_DFL", [signal.SIGTERM], id="told-to-end"),
+        pytest.param("SIG_DFL", [signal.SIGHUP], id="its-terminal-closes"),
+        pytest.param("SIG_IGN", [signal.SIGHUP, signal.SIGTERM], id="its-terminal-closes-in-vain"),
+    ],
+)
+def test_a_stop_cancels_turns_after_the_grace_tells_their_callers_and_closes_what_was_opened(
+    hang_up: str, sent: list[signal.Signals]
+) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", FAREWELL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-c", FAREWELL, hang_up],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     try:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         with ThreadPoolExecutor(1) as pool:
             asked = pool.submit(httpx.get, url, trust_env=False, timeout=30)
             assert process.stdout.readline() == "asked\n"
-            process.terminate()
+            for number in sent[:-1]:
+                process.send_signal(number)
+                assert httpx.get(f"{url}/other", trust_env=False).status_code == 404
+            process.send_signal(sent[-1])
             reply = asked.result(30).text
         out, err = process.communicate(timeout=30)
     finally:

@@ -87,11 +87,12 @@ def runs(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_all_workers_end_in_order_when_the_parent_is_told_to(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     told = Told()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under `nohup`
     run = asyncio.create_task(workers(STAYS, tmp_path, told).run())
     await told.began.wait()
     os.kill(os.getpid(), number)
@@ -102,6 +103,23 @@ async def test_all_workers_end_in_order_when_the_parent_is_told_to(
     assert sorted(told.died) == sorted(processes.values())
     assert not any(map(runs, processes.values()))
     assert told.lines == ["stopping"]
+
+
+async def test_a_closed_terminal_stops_no_workers_where_that_is_ignored(tmp_path: Path) -> None:
+    told = Told()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        run = asyncio.create_task(workers(STAYS, tmp_path, told).run())
+        await told.began.wait()
+        os.kill(os.getpid(), signal.SIGHUP)
+        await asyncio.sleep(0)
+        lines = list(told.lines)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await run
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert (lines, told.lines) == ([], ["stopping"])
 
 
 async def test_a_worker_that_ends_is_told_of_and_started_again(tmp_path: Path) -> None:
