@@ -10,7 +10,7 @@ import click
 from pydantic import ValidationError
 
 from agent.errors import SettingsError
-from agent.masking import MASKED, SECRETS
+from agent.masking import MASKED, SECRETS, shown
 from agent.settings import NO_RECORDS, RewriteFrom, RouterOrder, Settings
 
 if TYPE_CHECKING:
@@ -98,5 +98,5 @@ def _told(problem: ErrorDetails) -> str:
     if not problem["loc"]:
         return expected
     name = ".".join(map(str, problem["loc"]))
-    got = MASKED if name in SECRETS else problem["input"]
+    got = MASKED if name in SECRETS else shown(problem["input"])
     return f"{name} got {got!r}, expected: {expected}"

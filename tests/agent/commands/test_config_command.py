@@ -69,6 +69,7 @@ def test_people_get_a_table() -> None:
         ("MAX_BODY_BYTES", "1", "max_body_bytes got '1', expected: greater than or equal to 1024"),
         ("TURN_TIMEOUT_SECONDS", "0", "turn_timeout_seconds got '0', expected: greater than 0"),
         ("ROUTER_ORDER", "x", "router_order got 'x', expected: 'evidence_first' or 'budget_first'"),
+        ("BASE_URL", "ftp://u:p@h", "base_url got 'ftp://u:********@h', expected: "),
         ("API_KEYS", "ann:", "api_keys got '********', expected: a key of ASCII characters"),
     ],
 )
