@@ -16,9 +16,9 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from multiprocessing import parent_process, util
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from telemetry.ending import before_child_ends
 from telemetry.losses import (
     Complaint,
     Dropped,
@@ -199,8 +199,7 @@ class BatchWorker(Generic[_T]):
                     self._dropped(self.signal, _count(self._queue))
                     self._queue.clear()
                     return False
-                if parent_process() is not None:  # a child of `multiprocessing`: it skips atexit
-                    util.Finalize(None, close_all, exitpriority=0)
+                before_child_ends(close_all)
         self._wake.set()
         return True
 
