@@ -6,14 +6,16 @@ import asyncio
 import contextlib
 import gc
 import ipaddress
+import logging
 import signal
 import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from types import FrameType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -26,6 +28,11 @@ end in this time, and with the farewell it is well below the 30 s that Kubernete
 FAREWELL_SECONDS: Final = 2
 """How long callers of cancelled turns may take to read that; then connections are closed."""
 BACKLOG: Final = 2_048
+QUIET_SECONDS: Final = 60.0
+"""Between two lines that no connection can be taken; chosen by us. asyncio writes `BACKLOG`
+tracebacks each second that this lasts: 4 MB (measured)."""
+
+_log = logging.getLogger(__name__)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -126,6 +133,7 @@ def run(
     async def serve() -> None:
         async with opened() as service:
             _keep_what_is_loaded()
+            asyncio.get_running_loop().set_exception_handler(complaints())
             if service.switch is not None:
                 asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, service.switch)
             await _Server(service).serve(sockets=list(sockets))
@@ -137,6 +145,28 @@ def run(
         signal.signal(signal.SIGHUP, _as_terminated)
     with contextlib.suppress(SystemExit):
         asyncio.run(serve())
+
+
+def complaints(
+    clock: Callable[[], float] = time.monotonic,
+) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Return what tells of an event loop's failures: a want of files or memory once in a while.
+
+    Args:
+        clock: Seconds.
+    """
+    told = -QUIET_SECONDS
+
+    def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal told
+        if not str(context.get("message")).startswith("socket.accept()"):
+            loop.default_exception_handler(context)
+        elif clock() - told >= QUIET_SECONDS:
+            told = clock()
+            problem = context.get("exception")
+            _log.error("no connection can be taken: %s; see `ulimit -n`; tried again", problem)
+
+    return tell
 
 
 def _protocol() -> type[asyncio.Protocol] | Literal["h11"]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from agent.errors import ServeError
-from agent.server import ByPort, address, listen
+from agent.server import ByPort, address, complaints, listen
 
 
 def test_port_zero_takes_a_free_one_and_the_address_tells_it() -> None:
@@ -74,6 +75,28 @@ async def test_each_port_has_its_own_application() -> None:
         said = [(await http.get(f"http://service:{port}/")).text for port in (1001, 1002, 1001)]
 
     assert said == ["a", "b", "a"]
+
+
+def test_a_want_of_files_is_told_once_a_minute_and_other_failures_each_time(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = [100.0]
+    tell = complaints(lambda: now[0])
+    loop = asyncio.new_event_loop()
+    want = {
+        "message": "socket.accept() out of system resource",
+        "exception": OSError(24, "Too many open files"),
+    }
+    for seconds in (0, 1, 60):
+        now[0] = 100.0 + seconds
+        tell(loop, want)
+    tell(loop, {"message": "a task failed"})
+    loop.close()
+
+    line = (
+        "no connection can be taken: [Errno 24] Too many open files; see `ulimit -n`; tried again"
+    )
+    assert caplog.messages == [line, line, "a task failed"]
 
 
 FAREWELL = """
