@@ -43,6 +43,7 @@ def test_a_turn_of_two_rewrites_in_every_book() -> None:
     assert {key: root[key] for key in root if key.startswith("rag.")} == {
         "rag.outcome": "no_results",
         "rag.rewrites": 2,
+        "rag.max_rewrites": 2,
         "rag.llm_calls": 0,
         "rag.retrievals": 3,
         "rag.synonym_swaps": 0,
