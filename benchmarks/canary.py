@@ -1,6 +1,6 @@
 """Error rates of `loopscope canary`, looked at every minute: false alarms, power, false promotions.
 
-python -m benchmarks.canary [--rollouts 2000] [--pool 1500] [--workers 2]
+python -m benchmarks.canary [--rollouts 2000] [--pool 1500] [--workers 2] [--case 4 --case 5]
 
 Turns come from the real agent with the local model under the packaged traffic; each simulated
 rollout draws from them, with more or fewer turns without results. A rollout ends at its first look
@@ -165,12 +165,14 @@ def main() -> None:
     parser.add_argument("--rollouts", type=int, default=2_000)
     parser.add_argument("--pool", type=int, default=1_500)
     parser.add_argument("--workers", type=int, default=2)
+    numbers = range(1, len(CASES) + 1)
+    parser.add_argument("--case", type=int, action="append", choices=numbers, default=None)
     given = parser.parse_args()
     started = time.perf_counter()
     drawn_from = pool(given.pool)
     print(f"pool of {given.pool} turns: {time.perf_counter() - started:.0f} s", flush=True)
     with ProcessPoolExecutor(given.workers) as workers:
-        for case in CASES:
+        for case in (CASES[number - 1] for number in given.case or numbers):
             look = partial(decided, drawn_from, case)
             found = list(workers.map(look, range(given.rollouts), chunksize=20))
             print(f"{case.name}, {case.minutes // 60} h, {given.rollouts} rollouts", flush=True)
