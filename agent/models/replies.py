@@ -20,6 +20,9 @@ from agent.models.critiques import ANSWERS, SUPPORTED
 from agent.models.failures import UnusableReplyError, check_finish, from_exception
 from agent.state import Role
 
+MAX_VERDICT_CHARS: Final = 20_000
+"""Of a reply that holds a verdict, thinking aside; chosen by us: a verdict has a hundred. Each
+brace without an end costs a look at the whole, and no other turn goes on meanwhile."""
 _THINK_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _CHOICE = re.compile(r"[\s\"'*`(]*(\w+)[\"'*`)]*[ \t]*(?:[\n.,:;!\u2013\u2014]|-+\s|$)")
 """One word, then nothing or a mark and an explanation: "Yes.", "no - it only mentions it"."""
@@ -115,6 +118,8 @@ def read_verdict(result: Any, form: ReplyForm) -> dict[str, str]:
     text = without_thinking(message.text)
     if not text:
         raise UnusableReplyError("none", "empty reply")
+    if len(text) > MAX_VERDICT_CHARS:
+        raise UnusableReplyError("unparsed", f"{len(text):,} characters for one {form.name}")
     objects = list(complete_objects(text))
     if not objects:
         objects = _bare_choice(text, form)

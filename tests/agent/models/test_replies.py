@@ -119,6 +119,7 @@ def test_the_verdict_is_found_in_the_text(text: str, expected: str) -> None:
             id="only-an-invalid-tool-call",
         ),
         pytest.param(AIMessage(""), "none", id="empty"),
+        pytest.param(AIMessage("{ " * 10_000 + YES), "unparsed", id="longer-than-any-verdict"),
         pytest.param(AIMessage(f"<think>{YES}</think>"), "none", id="nothing-but-thought"),
         pytest.param(AIMessage(f"<think>{YES}"), "none", id="thought-that-never-ends"),
         pytest.param(AIMessage('{"relevant":"yes"'), "unparsed", id="cut-object"),
