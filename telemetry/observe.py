@@ -14,8 +14,8 @@ from langgraph.types import Command
 from telemetry import names
 from telemetry.attributes import LIST_ITEMS, cut_list
 from telemetry.facts import Chunks, Critique, Grades, State, Statement, Update, Verdict, only
-from telemetry.readers import updates_of
 from telemetry.topology import shown
+from telemetry.updates import updates_of
 
 if TYPE_CHECKING:
     from telemetry.execution import Execution

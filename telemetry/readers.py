@@ -6,11 +6,10 @@ for in the update first and then in the state, because a node may change a list 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
+from itertools import takewhile
 from typing import Any, Final, TypeGuard
-
-from langgraph.types import Command
 
 from telemetry import names
 from telemetry.documents import document_id, field_of, id_and_score
@@ -223,15 +222,25 @@ def _holds_documents(value: Any) -> bool:
 
 
 def _from_tool_messages(messages: Any) -> list[Any] | None:
-    """Return the documents of the newest tool message, or its text as one chunk."""
-    newest = _newest(messages)
-    if getattr(newest, "type", None) != "tool":
-        return None
-    artifact = getattr(newest, "artifact", None)
-    if _holds_documents(artifact):
-        return list(artifact or ())
-    text = _text(newest) or ""
-    return [text] if text.strip() else []
+    """Return the documents of the newest tool messages, or the text of each as one chunk.
+
+    A model may call several tools at once: their messages are one retrieval.
+    """
+    found: list[Any] = []
+    newest = messages[::-1] if _is_list(messages) else [messages]
+    replies = [*takewhile(_is_of_a_tool, newest)]
+    for message in replies[::-1]:
+        artifact = getattr(message, "artifact", None)
+        text = _text(message) or ""
+        if _holds_documents(artifact):
+            found += artifact or ()
+        elif text.strip():
+            found.append(text)
+    return found if replies else None
+
+
+def _is_of_a_tool(message: Any) -> bool:
+    return getattr(message, "type", None) == "tool"
 
 
 def _searched_for(update: Update, state: State) -> str | None:
@@ -268,31 +277,3 @@ def _text(message: Any) -> str | None:
         return content
     text = field_of(message, "text")
     return str(text) if isinstance(text, str) else None
-
-
-def updates_of(returned: Any) -> Mapping[str, Any]:
-    """Return what a node returned as one mapping, whatever form it has.
-
-    A node may return a mapping, a `Command`, a list of either, an object of the state's class or
-    nothing.
-    """
-    if isinstance(returned, Mapping):
-        return returned
-    if returned is None or isinstance(returned, str | bytes):
-        return {}
-    if isinstance(returned, Command):
-        update = returned.update
-        return updates_of(update) if not _is_list(update) else _from_pairs(update)
-    if _is_list(returned):
-        merged: dict[str, Any] = {}
-        for part in returned:
-            merged.update(updates_of(part))
-        return merged
-    if hasattr(returned, "__dict__"):
-        return dict(vars(returned))
-    slots = [slot for kind in type(returned).__mro__ for slot in kind.__dict__.get("__slots__", ())]
-    return {slot: getattr(returned, slot) for slot in slots if hasattr(returned, slot)}
-
-
-def _from_pairs(pairs: Iterable[Any]) -> dict[str, Any]:
-    return {p[0]: p[1] for p in pairs if isinstance(p, tuple) and len(p) == 2}

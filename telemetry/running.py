@@ -34,11 +34,11 @@ from telemetry.events import emit
 from telemetry.execution import STOPPED, Execution, Node
 from telemetry.facts import Statement, only
 from telemetry.probe import Probe
-from telemetry.readers import updates_of
 from telemetry.report import TurnReport
 from telemetry.synthetic import are_synthetic
 from telemetry.turn import Turn
 from telemetry.turn_attributes import turn_attributes
+from telemetry.updates import updates_of
 
 DRIFT: Final = "rewrite_drift"
 """Name of the detector whose finding means that a turn's rewrites drifted."""

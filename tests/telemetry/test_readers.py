@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langgraph.types import Command
 from pydantic import BaseModel
 
 from telemetry.documents import document_id
@@ -23,7 +22,6 @@ from telemetry.readers import (
     read_question,
     read_statement,
     read_verdict,
-    updates_of,
 )
 
 DOC = Document("alpha", id="d1", metadata={"score": 0.5})
@@ -89,6 +87,20 @@ class ObjectState:
             {},
             Chunks((NO_ID,), (None,)),
             id="a tool's message is one chunk",
+        ),
+        pytest.param(
+            {
+                "messages": [
+                    ToolMessage("an older one", tool_call_id="0"),
+                    AIMessage(""),
+                    ToolMessage("alpha", tool_call_id="1", artifact=[DOC]),
+                    ToolMessage("alpha", tool_call_id="2"),
+                    ToolMessage("", tool_call_id="3"),
+                ]
+            },
+            {},
+            Chunks(("d1", NO_ID), (0.5, None)),
+            id="several tools that were called at once are one retrieval",
         ),
         pytest.param(
             {"messages": [ToolMessage(" ", tool_call_id="1")]},
@@ -252,40 +264,6 @@ def test_statement(update: dict[str, Any], expected: Statement | None) -> None:
 
     assert statement == expected
     assert statement is None or type(statement.outcome) in (str, type(None))
-
-
-@dataclass
-class Whole:
-    answer: str
-
-
-@dataclass(slots=True)
-class Slotted:
-    answer: str
-
-
-@dataclass(slots=True)
-class MoreSlots(Slotted):
-    goto: str = "x"
-
-
-@pytest.mark.parametrize(
-    ("returned", "expected"),
-    [
-        pytest.param({"a": 1}, {"a": 1}, id="a mapping"),
-        pytest.param(None, {}, id="nothing"),
-        pytest.param("text", {}, id="a bare text"),
-        pytest.param(Command(update={"a": 1}, goto="x"), {"a": 1}, id="a command"),
-        pytest.param(Command(update=[("a", 1)], goto="x"), {"a": 1}, id="a command with pairs"),
-        pytest.param(Command(goto="x"), {}, id="a command that only jumps"),
-        pytest.param([Command(update={"a": 1}), {"b": 2}], {"a": 1, "b": 2}, id="a list"),
-        pytest.param(Whole("x"), {"answer": "x"}, id="an object"),
-        pytest.param(MoreSlots("x"), {"answer": "x", "goto": "x"}, id="an object with slots"),
-        pytest.param(7, {}, id="a number"),
-    ],
-)
-def test_updates(returned: Any, expected: dict[str, Any]) -> None:
-    assert dict(updates_of(returned)) == expected
 
 
 def test_a_reader_can_be_replaced() -> None:
