@@ -12,10 +12,11 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from opentelemetry.attributes import BoundedAttributes
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace import Span as SdkSpan
 from opentelemetry.sdk.trace import Tracer as SdkTracer
 from opentelemetry.sdk.util import BoundedList
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 LIMIT: Final = 128
 """Attributes, events and links of a span: the default of the OpenTelemetry specification."""
 _PLAIN: Final = frozenset((str, bool, int, float))
+_PLAIN_OR_TUPLE: Final = _PLAIN | {tuple}
 _TEXT: Final = frozenset((str,))
 
 
@@ -102,6 +104,13 @@ class QuickSpan(SdkSpan):
         self._span_processor._on_ending(self)
         self._span_processor.on_end(self)  # the SDK's is copied first; this one is closed
 
+    def add_event(self, name: str, attributes: Any = None, timestamp: int | None = None) -> None:
+        """Add an event, its attributes as the SDK cleans them."""
+        if type(attributes) is dict and len(attributes) <= LIMIT and _are_plain(attributes):
+            self._add_event(Event(name, MappingProxyType(attributes.copy()), timestamp))
+        else:
+            super().add_event(name, attributes, timestamp)
+
     def _add_event(self, event: Any) -> None:
         with self._lock:
             self._events = self._events or BoundedList(LIMIT)
@@ -115,14 +124,25 @@ class QuickSpan(SdkSpan):
 
 def _are_plain(attributes: dict[Any, Any]) -> bool:
     """Return whether the SDK would keep all as they are, at the cost of a look."""
+    kinds = set(map(type, attributes.values()))
     return (
-        _PLAIN.issuperset(map(type, attributes.values()))
+        kinds <= _PLAIN_OR_TUPLE
         and _TEXT.issuperset(map(type, attributes))
         and "" not in attributes
+        and (
+            tuple not in kinds
+            or all(_is_even(value) for value in attributes.values() if type(value) is tuple)
+        )
     )
 
 
 def _is_clean(key: Any, value: Any) -> bool:
     """Return whether the SDK would keep one as it is."""
-    kinds = {type(value)} if type(value) is not tuple else set(map(type, value))
-    return len(kinds) == 1 and kinds <= _PLAIN and type(key) is str and key != ""
+    kept = _is_even(value) if type(value) is tuple else type(value) in _PLAIN
+    return kept and type(key) is str and key != ""
+
+
+def _is_even(values: tuple[Any, ...]) -> bool:
+    """Return whether all of some values are of one kind that the SDK keeps."""
+    kinds = set(map(type, values))
+    return len(kinds) == 1 and kinds <= _PLAIN

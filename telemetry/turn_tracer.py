@@ -38,6 +38,7 @@ _USUAL_LIMITS: Final = {
 }
 _RANDOM: Final = 0x02
 """The flag of a trace id whose bits are random; a span has its parent's."""
+_KNOWN: Final = TraceFlags.SAMPLED | _RANDOM
 _KEEP_ALL: Final = (ALWAYS_ON, DEFAULT_ON)
 """Samplers that sample whatever has a sampled parent: they need not be asked."""
 _FLAGS: Final = tuple(TraceFlags(bits) for bits in range(4))
@@ -86,17 +87,18 @@ class TurnTracer:
             return self._tracer.start_span(name, context, kind)
         decision, attributes = Decision.RECORD_AND_SAMPLE, None
         state: TraceState | None = parent.trace_state
-        if source.sampler not in _KEEP_ALL or not parent.trace_flags.sampled:
+        flags: int = parent.trace_flags
+        if not (flags & TraceFlags.SAMPLED and source.sampler in _KEEP_ALL):
             sampled = source.sampler.should_sample(context, parent.trace_id, name, kind)
             decision, attributes, state = sampled.decision, sampled.attributes, sampled.trace_state
-        flags = parent.trace_flags & _RANDOM
-        if decision is Decision.RECORD_AND_SAMPLE:
-            flags |= TraceFlags.SAMPLED
+            flags &= _RANDOM
+            if decision is Decision.RECORD_AND_SAMPLE:
+                flags |= TraceFlags.SAMPLED
         ids = SpanContext(
             parent.trace_id,
             source.id_generator.generate_span_id(),
             False,  # it is not of another process
-            _FLAGS[flags],
+            _FLAGS[flags & _KNOWN],
             state,
         )
         if decision is Decision.DROP:

@@ -1,7 +1,7 @@
 """What watching costs, in instructions that Python executes: a limit that no busy machine moves.
 
 Times are in `docs`; these limits only keep them from creeping up. Set a little above what was
-measured with Python 3.11 when they were written: 1.29 and 1.18 of the bare graph, and 1.14 times
+measured with Python 3.11 when they were written: 1.265 and 1.163 of the bare graph, and 1.03 times
 what the minimal version adds.
 """
 
@@ -23,12 +23,12 @@ def cost() -> dict[str, float]:
 
 
 def test_a_recorded_turn(cost: dict[str, float]) -> None:
-    assert cost["loopscope"] < 1.305
-    assert (cost["loopscope"] - 1) / (cost["minimal"] - 1) < 1.2
+    assert cost["loopscope"] < 1.28
+    assert (cost["loopscope"] - 1) / (cost["minimal"] - 1) < 1.1
 
 
 def test_a_turn_that_is_not_sampled(cost: dict[str, float]) -> None:
-    assert cost["loopscope, unsampled"] < 1.185
+    assert cost["loopscope, unsampled"] < 1.175
 
 
 def test_the_spans_of_a_turn_and_their_size() -> None:
