@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 CACHED_TEXTS: Final = 1_024
 """Questions and searches whose reading is kept, about 3 KB each and 4 bytes a document; chosen by
 us."""
+CACHED_PAIRS: Final = 1_024
+"""Pairs of question and search whose likeness is kept; chosen by us: many ask the same."""
 REFERENCE_DOCUMENTS: Final = 64
 """Documents that give an embedding model's level of unrelated texts; chosen by us."""
 
@@ -96,9 +98,13 @@ class EvidenceMeasure:
         self._trees = packaged_trees() if trees is None else trees
         profiler = document_profiler(texts)
         self._read = lru_cache(maxsize=CACHED_TEXTS)(profiler.profile)
+        self._compare = lru_cache(maxsize=CACHED_PAIRS)(self._compared)
 
     def __call__(self, question: str, query: str) -> float:
         """Return the probability, 0 to 1."""
+        return self._compare(question, query)
+
+    def _compared(self, question: str, query: str) -> float:
         evidence = likeness(self._read(question), self._read(query))
         return self._trees.probability(evidence.values())
 

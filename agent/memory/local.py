@@ -39,6 +39,14 @@ class LocalStore:
 
     async def prune(self, key: str, kept: str) -> None:
         """Remove a thread's older checkpoints, and the thread that was silent longest."""
+        if len(self.saver.storage[key][""]) > 1:  # the first turn of a thread leaves nothing behind
+            self._keep_only(key, kept)
+        self._latest[key] = None
+        self._latest.move_to_end(key)
+        while len(self._latest) > self._limit:
+            self.saver.delete_thread(self._latest.popitem(last=False)[0])
+
+    def _keep_only(self, key: str, kept: str) -> None:
         config: RunnableConfig = {"configurable": {"thread_id": key, "checkpoint_ns": ""}}
         newest = self.saver.get_tuple(
             {"configurable": {**config["configurable"], "checkpoint_id": kept}}
@@ -49,10 +57,6 @@ class LocalStore:
                         for name in checkpoint["channel_values"]}  # fmt: skip
             self.saver.delete_thread(key)
             self.saver.put(config, checkpoint, newest.metadata, versions)
-        self._latest[key] = None
-        self._latest.move_to_end(key)
-        while len(self._latest) > self._limit:
-            self.saver.delete_thread(self._latest.popitem(last=False)[0])
 
     async def size(self) -> Size:
         """Count the conversations and their bytes as they are kept."""
