@@ -197,7 +197,8 @@ async def open_loop(
             took.append(time.perf_counter() - due)
             free.append(connection)
 
-        due, end, tasks = time.perf_counter(), time.perf_counter() + seconds, []
+        tasks: list[asyncio.Task[None]] = []
+        due, end = time.perf_counter(), time.perf_counter() + seconds
         opened = list(free)
         while (due := due + 1 / rate) < end:
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
@@ -205,6 +206,20 @@ async def open_loop(
         await asyncio.gather(*tasks)
         free[:] = opened
     return sorted(took)
+
+
+def tail(
+    server: Server, bodies: list[bytes], rates: list[tuple[float, float]], seconds: float
+) -> list[float]:
+    """Return the latencies at a share of a server's capacity: of three rounds the quietest."""
+    rate = statistics.median(rate for rate, _ in rates) * SHARE_OF_CAPACITY
+    rounds = [asyncio.run(open_loop(server, bodies, rate, seconds)) for _ in range(3)]
+    return min(rounds, key=at_99)
+
+
+def at_99(took: list[float]) -> float:
+    """Return the 99th percentile of sorted latencies."""
+    return took[-max(1, len(took) // 100)]
 
 
 def measure(rounds: int, seconds: float) -> dict[str, Any]:
@@ -218,17 +233,14 @@ def measure(rounds: int, seconds: float) -> dict[str, Any]:
             pair = [("bare", opponent), ("ours", service)]
             for name, server in pair if number % 2 else pair[::-1]:
                 found[name].append(asyncio.run(closed_loop(server, bodies, seconds)))
-        capacity = statistics.median(rate for rate, _ in found["ours"])
-        tails = [
-            asyncio.run(open_loop(service, bodies, capacity * SHARE_OF_CAPACITY, 3 * seconds))
-            for _ in range(3)
-        ]
+        tails = {name: tail(server, bodies, found[name], 3 * seconds)
+                 for name, server in (("bare", opponent), ("ours", service))}  # fmt: skip
     pairs = list(zip(found["ours"], found["bare"], strict=True))
-    latencies = min(tails, key=lambda took: took[-len(took) // 100])
-    middle, p99 = statistics.median(latencies), latencies[-max(1, len(latencies) // 100)]
+    latencies = tails["ours"]
+    middle, p99 = statistics.median(latencies), at_99(latencies)
     return {
         "bare_per_second": statistics.median(rate for rate, _ in found["bare"]),
-        "ours_per_second": capacity,
+        "ours_per_second": statistics.median(rate for rate, _ in found["ours"]),
         "throughput_ratio": statistics.median(a[0] / b[0] for a, b in pairs),
         "bare_cpu_ms": statistics.median(cpu for _, cpu in found["bare"]),
         "ours_cpu_ms": statistics.median(cpu for _, cpu in found["ours"]),
@@ -236,6 +248,7 @@ def measure(rounds: int, seconds: float) -> dict[str, Any]:
         "median_ms": middle * 1e3,
         "p99_ms": p99 * 1e3,
         "p99_over_median": p99 / middle,
+        "bare_p99_over_median": at_99(tails["bare"]) / statistics.median(tails["bare"]),
         "questions": len(latencies),
         "load": os.getloadavg()[0],
     }
