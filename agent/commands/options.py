@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, get_args
+import os
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 from pydantic import ValidationError
@@ -15,6 +17,10 @@ from agent.settings import NO_RECORDS, RewriteFrom, RouterOrder, Settings
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
+
+
+NEARLY: Final = 0.8
+"""How alike two names are, 0 to 1, of which one is taken for the other mistyped; chosen by us."""
 
 
 def _option(*names: str, **attributes: Any) -> Callable[..., Any]:
@@ -69,9 +75,12 @@ def load_settings(**given: Any) -> Settings:
     A given `docs` also takes the place of an `index` variable, and the other way round.
 
     Raises:
-        SettingsError: A value is out of range; each is named with what was expected.
+        SettingsError: A value is out of range, or a variable's name is nearly that of a setting;
+            each is named with what was expected.
     """
     chosen = {name: value for name, value in given.items() if value is not None}
+    if mistyped := list(_mistyped(os.environ)):
+        raise SettingsError(mistyped)
     for name, other in (("docs", "index"), ("index", "docs")):
         if name in chosen:
             chosen.setdefault(other, None)
@@ -90,6 +99,20 @@ def records_of(settings: Settings) -> str:
     if settings.records == NO_RECORDS:
         raise SettingsError(["records got 'off', expected: where turn records are kept"])
     return settings.records
+
+
+def _mistyped(variables: Iterable[str]) -> Iterator[str]:
+    """Say which variables are nearly a setting's; others of the prefix may be another program's.
+
+    Kubernetes sets some for a service of our name, such as `LOOPSCOPE_PORT`.
+    """
+    prefix = Settings.model_config["env_prefix"]
+    names = [field.upper() for field in Settings.model_fields]
+    for variable in sorted(variables):
+        name = variable.upper().removeprefix(prefix)
+        if variable.upper().startswith(prefix) and name not in names:
+            for meant in get_close_matches(name, names, 1, NEARLY):
+                yield f"{variable} is the name of no setting, expected: {prefix}{meant}"
 
 
 def _told(problem: ErrorDetails) -> str:
