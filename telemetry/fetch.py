@@ -74,9 +74,10 @@ def fetch(
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
+        host = url.rpartition("//")[2].partition("/")[0]
         raise FetchError(
-            f"got {url!r}, expected a URL that begins with http:// or https://",
-            f"Write http://{url.rpartition('//')[2]}.",
+            f"got {url.partition('?')[0]!r}, expected a URL that begins with http:// or https://",
+            f"Put http:// before {host!r}.",
         )
     request = urllib.request.Request(url, body, dict(headers or {}))
     deadline = time.monotonic() + timeout_seconds

@@ -163,7 +163,7 @@ def test_a_url_without_a_scheme_is_explained() -> None:
     assert found.seen == (
         "got 'localhost:8000/metrics', expected a URL that begins with http:// or https://"
     )
-    assert found.fix == "Write http://localhost:8000/metrics."
+    assert found.fix == "Put http:// before 'localhost:8000'."
 
 
 def test_otlp_endpoint_takes_a_span() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -43,6 +44,17 @@ def test_a_mistyped_variable_is_refused(
 def test_other_variables_are_left_alone(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "x")
     assert load_settings().model == "local"
+
+
+def test_no_option_reads_a_variable_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = click.Context(main)
+    commands = [main.get_command(context, name) for name in main.list_commands(context)]
+    names = {option.envvar for command in commands if command for option in command.params}
+    for name in names - {None}:
+        monkeypatch.setenv(str(name), "http://127.0.0.1")
+
+    assert "LOOPSCOPE_METRICS_URL" in names
+    load_settings()
 
 
 def test_a_command_ends_with_2_and_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
