@@ -174,7 +174,8 @@ def test_a_turn_that_no_column_takes_takes_no_other_turn_along(
 
     assert reader.count() == 2
     assert books.lost == {"records": 1}
-    assert len(caplog.messages) == 1
+    said = [record for record in caplog.records if record.name.startswith("telemetry")]
+    assert len(said) == 1  # psycopg may add a warning of its own
 
 
 def test_a_question_that_no_text_of_postgresql_holds_is_kept(
