@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from agent.answer import Answer
 from agent.events import Event, Token, Withdrawn
-from agent.http.chat_schemas import MODEL, ChatMessage, ChatRequest, Completion, Models
+from agent.http.chat_schemas import MODEL, ChatMessage, ChatRequest, Completion, Model, Models
 from agent.http.desk import Answered, Desk
 from agent.http.errors import MessagesError, NotFoundError
 from agent.http.refusals import MAX_NAME_CHARS
@@ -38,7 +38,7 @@ _FINISH: Final = "stop"
 
 
 def completion_routes(desk: Desk, *, clock: Callable[[], float] = time.time) -> APIRouter:
-    """Return the two paths.
+    """Return the paths.
 
     Args:
         desk: Takes the questions.
@@ -46,13 +46,18 @@ def completion_routes(desk: Desk, *, clock: Callable[[], float] = time.time) -> 
     """
     router = APIRouter(prefix="/v1", tags=["chat completions"])
     admitted = Depends(desk.admitted)
-    began = int(clock())
+    shown = {"id": MODEL, "object": "model", "created": int(clock()), "owned_by": MODEL}
 
     @router.get("/models", response_model=Models, responses=refusals(401))
     async def models(caller: str = admitted) -> Response:  # noqa: ARG001 - callers alone may ask
         """List the one model that there is."""
-        model = {"id": MODEL, "object": "model", "created": began, "owned_by": MODEL}
-        return JsonReply({"object": "list", "data": [model]})
+        return JsonReply({"object": "list", "data": [shown]})
+
+    @router.get("/models/{model}", response_model=Model, responses=refusals(401, 404))
+    async def find_model(model: str, caller: str = admitted) -> Response:  # noqa: ARG001 - as above
+        """Show a model."""
+        _check_model(model)
+        return JsonReply(shown)
 
     streamed: dict[int | str, dict[str, Any]] = {
         200: {"content": event_stream(STREAM, ("message",))}
@@ -63,8 +68,7 @@ def completion_routes(desk: Desk, *, clock: Callable[[], float] = time.time) -> 
     )
     async def complete(asked: ChatRequest, request: Request, caller: str = admitted) -> Any:
         """Answer the last message; with `stream`, tell of it as OpenAI does."""
-        if asked.model != MODEL:
-            raise NotFoundError("model", f"{MODEL!r}, the only one of this service")
+        _check_model(asked.model)
         question, history = _read(asked.messages)
         if not asked.stream:
             answered = await desk.ask(request, question, caller=caller, history=history)
@@ -77,6 +81,11 @@ def completion_routes(desk: Desk, *, clock: Callable[[], float] = time.time) -> 
         return await stream.opened()
 
     return router
+
+
+def _check_model(name: str) -> None:
+    if name != MODEL:
+        raise NotFoundError("model", f"{MODEL!r}, the only one of this service")
 
 
 def _read(messages: list[ChatMessage]) -> tuple[str, list[AnyMessage]]:

@@ -23,6 +23,9 @@ from agent.state import Role
 MAX_VERDICT_CHARS: Final = 20_000
 """Of a reply that holds a verdict, thinking aside; chosen by us: a verdict has a hundred. Each
 brace without an end costs a look at the whole, and no other turn goes on meanwhile."""
+MAX_ANSWER_CHARS: Final = 100_000
+"""Of an answer; chosen by us: fifty pages are no answer to a customer, and every one is kept in its
+conversation."""
 _THINK_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _CHOICE = re.compile(r"[\s\"'*`(]*(\w+)[\"'*`)]*[ \t]*(?:[\n.,:;!\u2013\u2014]|-+\s|$)")
 """One word, then nothing or a mark and an explanation: "Yes.", "no - it only mentions it"."""
@@ -132,7 +135,7 @@ def read_answer(result: Any) -> str:
     """Return the text of an answer.
 
     Raises:
-        UnusableReplyError: The call failed, or the reply is cut, declined or empty.
+        UnusableReplyError: The call failed, or the reply is cut, declined, empty or endless.
         AgentError: The call raised one.
     """
     message = _message(result)
@@ -142,6 +145,8 @@ def read_answer(result: Any) -> str:
     text = _well_formed(without_thinking(message.text))
     if not text:
         raise UnusableReplyError("none", "empty reply")
+    if len(text) > MAX_ANSWER_CHARS:
+        raise UnusableReplyError("unparsed", f"{len(text):,} characters for one answer")
     return text
 
 

@@ -160,8 +160,13 @@ async def test_an_error_in_a_stream_has_openais_form() -> None:
     assert (error["type"], error["code"]) == ("server_error", "internal_error")
 
 
-async def test_the_one_model_is_listed() -> None:
+async def test_the_one_model_is_listed_and_found() -> None:
     async with client(Script()) as http:
         models = (await http.get("/v1/models")).json()
+        found = (await http.get("/v1/models/loopscope")).json()
+        other = await http.get("/v1/models/gpt-4")
 
     assert [(model["id"], model["object"]) for model in models["data"]] == [("loopscope", "model")]
+    assert found == models["data"][0]
+    assert other.status_code == 404
+    assert "'loopscope'" in other.json()["error"]["message"]

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from agent.models.failures import UnusableReplyError
 from agent.models.replies import (
     FORMS,
+    MAX_ANSWER_CHARS,
     complete_objects,
     read_answer,
     read_verdict,
@@ -318,6 +319,7 @@ def test_an_answer_is_the_visible_text(result: AIMessage, expected: str) -> None
         pytest.param(
             AIMessage("In 14", response_metadata={"finish_reason": "length"}), "truncated", id="cut"
         ),
+        pytest.param(AIMessage("a" * (MAX_ANSWER_CHARS + 1)), "unparsed", id="endless"),
         pytest.param(ValueError(), "error", id="exception"),
     ],
 )
