@@ -81,7 +81,8 @@ def test_every_path_is_described_with_an_example_of_its_body() -> None:
 
     assert set(described) == {
         "/ask", "/ask/stream", "/conversations", "/conversations/{thread_id}", "/feedback",
-        "/healthz", "/metrics", "/readyz", "/v1/chat/completions", "/v1/models", "/v1/models/{model}",
+        "/healthz", "/metrics", "/readyz", "/v1/chat/completions", "/v1/models",
+        "/v1/models/{model}",
     }  # fmt: skip
     assert all("examples" in models[ref.rpartition("/")[2]] for ref in bodies.values())
 
