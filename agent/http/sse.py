@@ -107,9 +107,7 @@ class EventStream(Response):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                 if not gone.done():
                     await send({"type": "http.response.body", "body": self._last})
-        except (
-            OSError
-        ):  # the connection broke while something was sent, or nobody reads (a timeout)
+        except OSError:  # the connection broke, or nobody reads: a timeout is an OSError too
             pass
         finally:
             await ended(gone)
